@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar config: every setting, its value, and where the value comes from. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "run/config.h"
+
+static const struct opt config_opts[] = { { .name = NULL } };
+
+const struct opt_cmd cmd_config_opts = {
+	.name = "config",
+	.summary = "show every setting and where its value comes from",
+	.usage = "  belljar config",
+	.details = "Files, later ones win: /etc/belljar/config.yaml, ~/.config/belljar/config.yaml, .belljar.yaml of the current\n"
+		   "folder (can only tighten), then the environment (BELLJAR_TIMEOUT), then options.",
+	.opts = config_opts,
+};
+
+int cmd_config(int argc, char **argv)
+{
+	static struct config c;
+	static struct request r;
+	struct arena a = { 0 };
+	struct opt_rest rest;
+	struct err e = { 0 };
+	int status = 0;
+
+	if (cli_parse(&cmd_config_opts, argc, argv, NULL, &rest, &a, &status))
+		return status;
+	if (config_load(&c, &r, &a, &e) < 0)
+		return cli_error(&e);
+	for (const struct opt *o = request_opts; o->name; o++) {
+		char value[256];
+		enum config_source from = c.from[o - request_opts];
+
+		if (!(o->flags & OPT_CONFIG))
+			continue;
+		opt_format(o, &r, value, sizeof(value));
+		printf("%-20s %-12s %s%s%s%s\n", o->name, value, config_source_name(from), c.paths[from][0] ? " (" : "",
+		       c.paths[from], c.paths[from][0] ? ")" : "");
+	}
+	printf("%-20s %-12s\n", "allow-host-network", c.allow_host_network ? "true" : "false");
+	for (size_t i = 0; i < c.layers.n; i++)
+		printf("%-20s %s\n", "layer", c.layers.v[i]);
+	arena_free(&a);
+	return 0;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar run: one program in one jar. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "run/config.h"
+#include "run/run.h"
+#include "run/state.h"
+
+const struct opt_cmd cmd_run_opts = {
+	.name = "run",
+	.summary = "run code or a program in a jar",
+	.usage = "  belljar run [OPTIONS] FILE | -c CODE | -     code in a language (--lang, else by ending, then #! line)\n"
+		 "  belljar run [OPTIONS] -- PROGRAM ARGS...     any program of the host's /usr\n"
+		 "  belljar run --request FILE                   a request object",
+	.details = "Exit status: the program's own; 124 a time limit, 125 belljar failed or refused, 126 not executable,\n"
+		   "127 not found, 128+n signal n, 2 usage. Sizes take 512M, times 10s.",
+	.opts = request_opts,
+};
+
+#define REQUEST_MAX (256U << 20)
+
+static int read_request(struct request *r, struct arena *a, struct err *e)
+{
+	auto_close int fd = strcmp(r->request_path, "-") == 0 ? fcntl(0, F_DUPFD_CLOEXEC, 3)
+							      : open(r->request_path, O_RDONLY | O_CLOEXEC);
+	auto_buf text = BUF_INIT(REQUEST_MAX);
+	static char block[65536];
+	ssize_t n;
+
+	if (fd < 0) {
+		err_sys(e, "--request: %s", r->request_path);
+		e->kind = ERR_INPUT;
+		return -1;
+	}
+	while ((n = read(fd, block, sizeof(block))) > 0)
+		if (buf_add(&text, block, (size_t)n) < 0)
+			return err_set(e, ERR_INPUT, "--request: larger than 256 MiB");
+	if (n < 0) {
+		err_sys(e, "--request: %s", r->request_path);
+		e->kind = ERR_INPUT;
+		return -1;
+	}
+	return request_from_json(r, text.data ? text.data : "", text.len, a, e);
+}
+
+/* --ro @NAME is a layer that the operator named. */
+static int resolve_layers(struct request *r, const struct config *c, struct arena *a, struct err *e)
+{
+	for (size_t i = 0; i < r->ro.n; i++) {
+		const char *name = r->ro.v[i], *found = NULL;
+
+		if (name[0] != '@')
+			continue;
+		for (size_t k = 0; k < c->layers.n; k++) {
+			size_t n = strlen(name + 1);
+
+			if (strncmp(c->layers.v[k], name + 1, n) == 0 && c->layers.v[k][n] == '=')
+				found = c->layers.v[k] + n + 1;
+		}
+		if (!found) {
+			err_set(e, ERR_USAGE, "--ro: no layer '%.60s' in the configuration", name + 1);
+			return err_hint(e, "name it under 'layers:' in /etc/belljar/config.yaml");
+		}
+		r->ro.v[i] = arena_dup(a, found);
+	}
+	return 0;
+}
+
+static int resolve(struct request *r, const struct config *c, const struct opt_rest *rest, struct arena *a, struct err *e)
+{
+	if (r->request_path) {
+		if (rest->words.n || rest->dashes)
+			return err_set(e, ERR_USAGE, "--request: the request object says what to run");
+		if (read_request(r, a, e) < 0)
+			return -1;
+	}
+	if (rest->words.n > 1) {
+		err_set(e, ERR_USAGE, "unexpected argument '%.60s'", rest->words.v[1]);
+		return err_hint(e, "arguments of the code go with --arg");
+	}
+	if (rest->words.n)
+		r->file = rest->words.v[0];
+	if (rest->dashes && !rest->after.n)
+		return err_set(e, ERR_USAGE, "no program after --");
+	if (rest->dashes)
+		r->argv = rest->after;
+	if (resolve_layers(r, c, a, e) < 0 || request_resolve(r, a, e) < 0)
+		return -1;
+	if (strcmp(r->network, "host") == 0 && !c->allow_host_network) {
+		err_set(e, ERR_DENIED, "--net host: the operator does not allow it");
+		return err_hint(e, "'allow-host-network: true' in /etc/belljar/config.yaml or ~/.config/belljar/config.yaml");
+	}
+	return 0;
+}
+
+static json_t *json_list(const struct strlist *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		json_array_append_new(a, json_string(l->v[i]));
+	return a;
+}
+
+/* The plan: what would be started, with what around it. */
+static int print_plan(const struct request *r, struct arena *a)
+{
+	json_t *o = json_object(), *limits = json_object(), *files = json_array();
+	struct strlist cmd = { 0 }, env = { 0 }, compile = { 0 };
+	char *text;
+
+	if (r->lang) {
+		run_command(r, r->lang->run, a, &cmd);
+		run_command(r, r->lang->compile, a, &compile);
+	} else {
+		cmd = r->argv;
+	}
+	for (size_t i = 0; i < r->args.n; i++)
+		strlist_add(a, &cmd, r->args.v[i]);
+	run_environment(r, a, &env);
+	for (const struct opt *f = request_opts; f->name; f++)
+		if (f->json && strncmp(f->json, "limits.", 7) == 0) {
+			uint64_t v = *(const uint64_t *)((const char *)r + f->at);
+
+			json_object_set_new(limits, f->json + 7, f->kind == OPT_MILLI ? json_real((double)v / 1000)
+								 : f->kind == OPT_MS && !v ? json_null() : json_integer((json_int_t)v));
+		}
+	for (size_t i = 0; i < r->file_count; i++)
+		json_array_append_new(files, json_pack("{s:s, s:s?}", "path", r->files[i].path, "source", r->files[i].source));
+	if (r->lang)
+		json_array_append_new(files, json_pack("{s:s, s:I}", "path", r->code_name, "bytes", (json_int_t)r->code_len));
+	json_object_set_new(o, "language", r->lang ? json_string(r->lang->name) : json_null());
+	if (compile.n)
+		json_object_set_new(o, "compile", json_list(&compile));
+	json_object_set_new(o, "command", json_list(&cmd));
+	json_object_set_new(o, "workdir", json_string(r->workdir));
+	json_object_set_new(o, "env", json_list(&env));
+	json_object_set_new(o, "files", files);
+	json_object_set_new(o, "ro", json_list(&r->ro));
+	json_object_set_new(o, "get", json_list(&r->get));
+	json_object_set_new(o, "limits", limits);
+	json_object_set_new(o, "uid", json_integer((json_int_t)r->uid));
+	json_object_set_new(o, "hostname", json_string(r->hostname));
+	json_object_set_new(o, "network", json_string(r->network));
+	json_object_set_new(o, "writable", json_boolean(!r->no_write));
+	text = json_dumps(o, JSON_INDENT(2));
+	json_decref(o);
+	if (!text)
+		return 125;
+	puts(text);
+	free(text);
+	return 0;
+}
+
+static void warn_missing(const struct result *res, const struct request *r)
+{
+	const uint32_t quiet = JAR_MISSING_NETNS; /* asked for by name */
+
+	if (!res->have_facts || r->quiet || !(res->facts.missing & ~quiet))
+		return;
+	fprintf(stderr, "belljar: weaker on this host, without:");
+	for (int i = 0; i < JAR_MISSING_COUNT; i++)
+		if (res->facts.missing & ~quiet & 1U << i)
+			fprintf(stderr, " %s", jar_missing_names[i]);
+	fprintf(stderr, " (belljar doctor says more)\n");
+}
+
+static void report(const struct result *res, const struct request *r)
+{
+	bool colour = cli_colour(2);
+
+	if (r->json) {
+		char *text = result_to_json(res, r);
+
+		if (text)
+			puts(text);
+		free(text);
+		return;
+	}
+	/* The compiler's words were shown live; say whose they were. */
+	if (!r->quiet) {
+		warn_missing(res, r);
+		result_print_line(res, r->verbose, colour);
+		for (const struct artifact *f = res->files.list; f; f = f->next)
+			if (f->refused)
+				fprintf(stderr, "belljar: left in the jar: %s (%s)\n", f->path, f->refused);
+			else if (f->review && !f->unchanged && (r->workspace || r->out_dir))
+				fprintf(stderr, "belljar: look before you use it: %s runs by itself on a host\n", f->path);
+	}
+}
+
+/* Errors before the jar: with --json they are a result like any other. */
+static int report_error(const struct err *e, const struct request *r, struct result *res)
+{
+	if (!r->json)
+		return cli_error(e);
+	verdict_error(&res->verdict, e);
+	report(res, r);
+	return res->verdict.exit_status;
+}
+
+static const char *describe(const struct request *r, struct arena *a)
+{
+	if (r->file)
+		return r->file;
+	return r->lang ? arena_fmt(a, "%s code", r->lang->name) : r->argv.v[0];
+}
+
+int cmd_run(int argc, char **argv)
+{
+	static struct request req;
+	static struct result res;
+	static struct config config;
+	struct arena arena = { 0 };
+	struct opt_rest rest;
+	struct err e = { 0 };
+	struct client client = { -1, -1 };
+	struct state_run entry = { .fd = -1 };
+	struct run_options opt = { 0 };
+	int status;
+
+	/* First of all, before anything foreign is read: it prepares a jar while we read the request. */
+	bool early = client_start(&client, &e) == 0;
+	struct err start_error = e;
+
+	if (client_drop_rights(&e) < 0)
+		return cli_error(&e);
+	state_new_id(res.execution_id);
+	if (config_load(&config, &req, &arena, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
+	if (cli_parse(&cmd_run_opts, argc, argv, &req, &rest, &arena, &status))
+		goto out;
+	if (resolve(&req, &config, &rest, &arena, &e) < 0) {
+		status = report_error(&e, &req, &res);
+		goto out;
+	}
+	if (req.dry_run) {
+		status = print_plan(&req, &arena);
+		goto out;
+	}
+	if (!early) {
+		status = report_error(&start_error, &req, &res);
+		goto out;
+	}
+	if (state_register(&entry, res.execution_id, describe(&req, &arena), &e) < 0) {
+		status = report_error(&e, &req, &res);
+		goto out;
+	}
+	opt.live = !req.json;
+	opt.terminal[0] = isatty(1);
+	opt.terminal[1] = isatty(2);
+	run_execute(&req, &opt, &client, &arena, &res);
+	report(&res, &req);
+	status = res.verdict.exit_status;
+	run_result_done(&res);
+	state_unregister(&entry);
+out:
+	fflush(stdout);
+	client_close(&client);
+	arena_free(&arena);
+	return status;
+}

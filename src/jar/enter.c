@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the maker's child to the guest: enter the jar, give everything away, read the request, execute. */
+#include "jar/jar.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+#include "base/fd.h"
+#include "base/hook.h"
+#include "jar/feed.h"
+#include "jar/root.h"
+#include "kernel/caps.h"
+#include "kernel/landlock.h"
+#include "kernel/sys.h"
+
+struct enter_ctx {
+	struct jar *j;
+	int report, feed;
+	int stdio[3];
+	struct feed_plan plan;
+};
+
+/* Waits until init says that the jar is ready and the keeper that we are in its cgroups: in any order. */
+static int enter_gate(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	bool ready = false, placed = false;
+
+	close(c->j->gate[1]);
+	while (!ready || !placed) {
+		char byte;
+
+		if (fd_read_all(c->j->gate[0], &byte, 1) != 0)
+			return err_set(e, ERR_SETUP, "the jar was given up before it was ready");
+		ready = ready || byte == GATE_READY;
+		placed = placed || byte == GATE_PLACED;
+	}
+	return 0;
+}
+
+/* A session of our own: kill(0) must not reach the maker's process group (PR-03). */
+static int enter_session(void *p, struct err *e)
+{
+	(void)p;
+	if (setsid() < 0)
+		return err_sys(e, "start a session");
+	return 0;
+}
+
+/* From inside the jar's cgroups, so that /proc/self/cgroup shows "/". */
+static int enter_cgroupns(void *p, struct err *e)
+{
+	(void)p;
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_sys(e, "make a cgroup namespace");
+	return 0;
+}
+
+static int enter_namespaces(void *p, struct err *e)
+{
+	struct jar *j = ((struct enter_ctx *)p)->j;
+	int flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+
+	/* The host's network belongs to the host's user namespace: it is inherited, not entered. */
+	if (j->spec.flags & JAR_NET_HOST || hook_disabled("netns"))
+		flags &= ~CLONE_NEWNET;
+	if (setns(j->init_pidfd, flags) < 0)
+		return err_sys(e, "enter the jar's namespaces");
+	if (chdir("/") < 0)
+		return err_sys(e, "enter the jar's root");
+	return 0;
+}
+
+static int enter_rlimits(void *p, struct err *e)
+{
+	struct jar_limits *l = &((struct enter_ctx *)p)->j->limits;
+	const struct {
+		int which;
+		const char *name;
+		rlim_t value;
+	} table[] = {
+		/* 1, not 0: the kernel then starts no pipe helper of core_pattern either (KS-18). */
+		{ RLIMIT_CORE, "core", 1 },
+		{ RLIMIT_NOFILE, "nofile", l->nofile },
+		/* Threads and processes; cgroups count them better, this holds where there are none. */
+		{ RLIMIT_NPROC, "nproc", l->nproc },
+		/* Past the disk budget: real data meets ENOSPC first, sparse giants meet EFBIG. */
+		{ RLIMIT_FSIZE, "fsize", l->disk_bytes * 4 },
+		{ RLIMIT_MEMLOCK, "memlock", 8 << 20 },
+		{ RLIMIT_MSGQUEUE, "msgqueue", 819200 },
+		{ RLIMIT_SIGPENDING, "sigpending", 1024 },
+		{ RLIMIT_NICE, "nice", 0 },
+		{ RLIMIT_RTPRIO, "rtprio", 0 },
+		{ RLIMIT_RTTIME, "rttime", 1000000 },
+		{ RLIMIT_DATA, "data", l->data_bytes ? l->data_bytes : RLIM_INFINITY },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct rlimit now, want = { table[i].value, table[i].value };
+
+		if (getrlimit(table[i].which, &now) < 0)
+			return err_sys(e, "read limit %s", table[i].name);
+		/* Raising a hard limit needs a privilege of the host's: keep the smaller. */
+		if (now.rlim_max != RLIM_INFINITY && want.rlim_max > now.rlim_max)
+			want.rlim_cur = want.rlim_max = now.rlim_max;
+		if (setrlimit(table[i].which, &want) < 0)
+			return err_sys(e, "set limit %s", table[i].name);
+	}
+	return 0;
+}
+
+static int enter_groups(void *p, struct err *e)
+{
+	struct jar *j = ((struct enter_ctx *)p)->j;
+
+	/* With a single id the kernel insists on setgroups=deny; what stays is said in isolation.missing. */
+	if (!j->ids.single && setgroups(0, NULL) < 0)
+		return err_sys(e, "drop groups");
+	return 0;
+}
+
+static int enter_ids(void *p, struct err *e)
+{
+	uint32_t id = ((struct enter_ctx *)p)->j->spec.uid;
+
+	if (setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
+		return err_sys(e, "take the guest's ids");
+	return 0;
+}
+
+/* Entering a user namespace refills the bounding set: only now can it be emptied for good. */
+static int enter_bounding(void *p, struct err *e)
+{
+	(void)p;
+	return caps_drop_bounding(e);
+}
+
+static int enter_caps(void *p, struct err *e)
+{
+	(void)p;
+	return caps_set(0, e);
+}
+
+static int enter_deathsig(void *p, struct err *e)
+{
+	(void)p;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(e, "set the parent death signal");
+	return 0;
+}
+
+static int enter_no_new_privs(void *p, struct err *e)
+{
+	(void)p;
+	return caps_no_new_privs(e);
+}
+
+/* Nothing of how belljar was started shows: signals, mask, umask, timers, personality. */
+static int enter_defaults(void *p, struct err *e)
+{
+	sigset_t none;
+	struct itimerval off = { { 0, 0 }, { 0, 0 } };
+
+	(void)p;
+	for (int s = 1; s < NSIG; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			signal(s, SIG_DFL);
+	sigemptyset(&none);
+	umask(022);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0 || setitimer(ITIMER_REAL, &off, NULL) < 0 ||
+	    personality(PER_LINUX) < 0)
+		return err_sys(e, "reset signals, timers and personality");
+	return 0;
+}
+
+static int enter_files(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	auto_close int workspace = openat(c->j->data, root_places[0].name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (workspace < 0)
+		return err_sys(e, "open the workspace");
+	if (feed_read(c->feed, workspace, &c->plan, e) < 0) {
+		if (e->sys == ENOSPC)
+			err_hint(e, "the files do not fit: raise --disk");
+		if (e->sys == ENOMEM || e->sys == EFBIG)
+			err_hint(e, "the files do not fit: raise --disk and --memory");
+		return -1;
+	}
+	return 0;
+}
+
+static int enter_cwd(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	auto_close int dir = sys_openat2(AT_FDCWD, c->plan.cwd, O_PATH | O_DIRECTORY, 0,
+					 RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
+
+	if (dir < 0 || fchdir(dir) < 0) {
+		err_sys(e, "enter the working directory '%.100s'", c->plan.cwd);
+		e->kind = ERR_INPUT;
+		return err_hint(e, "--workdir must be a folder that exists in the jar, like /workspace/src");
+	}
+	return 0;
+}
+
+static int enter_stdio(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	int high[3];
+
+	for (int i = 0; i < 3; i++) {
+		high[i] = fcntl(c->stdio[i], F_DUPFD_CLOEXEC, 64);
+		if (high[i] < 0)
+			return err_sys(e, "set up standard streams");
+	}
+	c->report = fcntl(c->report, F_DUPFD_CLOEXEC, 64);
+	if (c->report < 0)
+		return err_sys(e, "set up standard streams");
+	for (int i = 0; i < 3; i++)
+		if (dup2(high[i], i) < 0)
+			return err_sys(e, "set up standard streams");
+	return 0;
+}
+
+static int enter_landlock(void *p, struct err *e)
+{
+	struct jar *j = ((struct enter_ctx *)p)->j;
+	bool rw = !(j->spec.flags & JAR_NO_WRITE);
+	int abi = j->landlock_abi;
+	const struct {
+		const char *path;
+		enum landlock_right right;
+		bool when;
+	} rules[] = {
+		{ "/", LANDLOCK_READ_EXEC, true },
+		{ "/workspace", LANDLOCK_WRITE, rw },
+		{ "/tmp", LANDLOCK_WRITE, rw },
+		{ ROOT_HOME, LANDLOCK_WRITE, rw },
+		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, rw },
+		{ "/dev/null", LANDLOCK_DEVICE, true },
+		{ "/dev/zero", LANDLOCK_DEVICE, true },
+		{ "/dev/full", LANDLOCK_DEVICE, true },
+		{ "/dev/random", LANDLOCK_DEVICE, true },
+		{ "/dev/urandom", LANDLOCK_DEVICE, true },
+		{ "/dev/pts", LANDLOCK_TTY, true },
+	};
+	auto_close int set = -1;
+
+	if (!abi)
+		return 0; /* the keeper refused this unless the caller allowed it */
+	set = landlock_new(abi, e);
+	if (set < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].when && landlock_allow(set, abi, rules[i].path, rules[i].right, e) < 0)
+			return -1;
+	return landlock_enforce(set, e);
+}
+
+static int enter_close(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	if (c->report != 3) {
+		if (dup3(c->report, 3, O_CLOEXEC) < 0)
+			return err_sys(e, "keep the report channel");
+		c->report = 3;
+	}
+	if (close_range(4, ~0U, 0) < 0)
+		return err_sys(e, "close descriptors");
+	return 0;
+}
+
+static int enter_seccomp(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	struct jar_report r = { .type = REPORT_LISTENER };
+	int listener = seccomp_load_guest(e);
+
+	if (listener < 0)
+		return -1;
+	if (fd_send(c->report, &r, sizeof(r), &listener, 1) < 0)
+		return err_sys(e, "hand over the filter's listener");
+	close(listener);
+	return 0;
+}
+
+#define WORDS_MAX 8192
+
+/* Points into a list of NUL-terminated words. */
+static int split(char *words, uint64_t len, char **out, const char *what, struct err *e)
+{
+	unsigned n = 0;
+
+	for (char *w = words; w && w < words + len; w += strlen(w) + 1) {
+		if (n == WORDS_MAX)
+			return err_set(e, ERR_REQUEST, "more than %d %s", WORDS_MAX, what);
+		out[n++] = w;
+	}
+	out[n] = NULL;
+	return 0;
+}
+
+static int exec_failed(const char *program, struct err *e)
+{
+	int saved = errno;
+
+	err_sys(e, "start '%.100s'", program);
+	e->kind = saved == ENOENT || saved == ENOTDIR ? ERR_NOT_FOUND : ERR_NOT_EXEC;
+	if (saved == ENOENT)
+		err_hint(e, "programs come from the host's /usr; files of the request are in /workspace");
+	else if (saved == EACCES)
+		err_hint(e, "is it a program, and executable (chmod +x)?");
+	else if (saved == ENOEXEC)
+		err_hint(e, "it is no program and has no '#!' line: name its language with --lang");
+	return -1;
+}
+
+static int enter_exec(void *p, struct err *e)
+{
+	static char *argv[WORDS_MAX + 1], *envp[WORDS_MAX + 1];
+	struct feed_plan *plan = &((struct enter_ctx *)p)->plan;
+	const char *path = NULL;
+	int best = ENOENT;
+
+	if (split(plan->argv_words, plan->argv_len, argv, "arguments", e) < 0 ||
+	    split(plan->env_words, plan->env_len, envp, "environment variables", e) < 0)
+		return -1;
+	if (strchr(argv[0], '/')) {
+		execve(argv[0], argv, envp);
+		return exec_failed(argv[0], e);
+	}
+	for (char **v = envp; *v; v++)
+		if (strncmp(*v, "PATH=", 5) == 0)
+			path = *v + 5;
+	while (path && *path && argv[0][0]) {
+		const char *end = strchrnul(path, ':');
+		char file[512];
+
+		if (snprintf(file, sizeof(file), "%.*s/%s", (int)(end - path), path, argv[0]) < (int)sizeof(file)) {
+			execve(file, argv, envp);
+			if (errno != ENOENT && errno != ENOTDIR)
+				best = errno;
+		}
+		path = *end ? end + 1 : end;
+	}
+	errno = best;
+	return exec_failed(argv[0], e);
+}
+
+/*
+ * The order matters: the cgroup namespace while U1's rights are there; ids before the bounding set; the death signal after the
+ * last change of ids; no_new_privs before Landlock and seccomp; the filter last, since it forbids half of the above.
+ */
+const struct step enter_steps[] = {
+	{ "guest-gate", NULL, enter_gate },
+	{ "guest-session", "setsid", enter_session },
+	{ "guest-cgroupns", NULL, enter_cgroupns },
+	{ "guest-namespaces", NULL, enter_namespaces },
+	{ "guest-rlimits", "rlimits", enter_rlimits },
+	{ "guest-groups", "groups", enter_groups },
+	{ "guest-ids", "ids", enter_ids },
+	{ "guest-bounding", "bounding", enter_bounding },
+	{ "guest-caps", "caps", enter_caps },
+	{ "guest-deathsig", "pdeathsig", enter_deathsig },
+	{ "guest-no-new-privs", "no_new_privs", enter_no_new_privs },
+	{ "guest-defaults", NULL, enter_defaults },
+	{ "guest-files", NULL, enter_files },
+	{ "guest-cwd", NULL, enter_cwd },
+	{ "guest-stdio", NULL, enter_stdio },
+	{ "guest-landlock", "landlock", enter_landlock },
+	{ "guest-close", "close_fds", enter_close },
+	{ "guest-seccomp", "seccomp", enter_seccomp },
+	{ "guest-exec", NULL, enter_exec },
+};
+const size_t enter_step_count = sizeof(enter_steps) / sizeof(enter_steps[0]);
+
+void enter_main(struct jar *j, int report, const int stdio[3], int feed)
+{
+	struct enter_ctx c = { .j = j, .report = report, .feed = feed, .stdio = { stdio[0], stdio[1], stdio[2] } };
+	struct jar_report r = { .type = REPORT_ERROR };
+
+	step_walk(enter_steps, enter_step_count, &c, &r.err);
+	/* Still here: something failed. The guest never ran. */
+	fd_send(c.report, &r, sizeof(r), NULL, 0);
+	_exit(1);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The feed, reading side: runs in the process that becomes the guest. No heap, no stdio. */
+#include "jar/feed.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "kernel/sys.h"
+
+bool feed_name_ok(const char *name, uint64_t len)
+{
+	const char *p = name, *end = name + len;
+
+	if (!len || len >= FEED_NAME_MAX || name[0] == '/' || memchr(name, 0, len))
+		return false;
+	while (p < end) {
+		const char *slash = memchr(p, '/', (size_t)(end - p));
+		size_t n = (size_t)((slash ? slash : end) - p);
+
+		if (n == 0 || n > 255 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		p += n;
+		if (slash && ++p == end)
+			return false;
+	}
+	return true;
+}
+
+int feed_check(const struct feed_rec *r, struct err *e)
+{
+	bool named = r->type == FEED_DIR || r->type == FEED_FILE || r->type == FEED_LINK || r->type == FEED_REFUSED;
+	uint64_t max = r->type == FEED_FILE			      ? UINT64_MAX
+		       : r->type == FEED_ARGV || r->type == FEED_ENV ? FEED_WORDS_MAX
+		       : r->type == FEED_DIR || r->type == FEED_GO || r->type == FEED_END ? 0
+										      : FEED_NAME_MAX - 1;
+
+	if (r->magic != FEED_MAGIC || r->type < FEED_DIR || r->type > FEED_END || r->mode > 07777 ||
+	    named != (r->name_len > 0) || r->name_len >= FEED_NAME_MAX || r->size > max)
+		return err_set(e, ERR_INTERNAL, "the feed is damaged");
+	return 0;
+}
+
+/* Makes the folders above `name`, and leaves the last part in *leaf. */
+static int open_parent(int root, char *name, const char **leaf, struct err *e)
+{
+	auto_close int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
+	char *part = name, *slash;
+
+	while ((slash = strchr(part, '/'))) {
+		int next;
+
+		*slash = '\0';
+		if (mkdirat(dir, part, 0755) < 0 && errno != EEXIST)
+			return err_sys(e, "make folder '%s'", part);
+		next = openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return err_sys(e, "open folder '%s'", part);
+		close(dir);
+		dir = next;
+		part = slash + 1;
+	}
+	*leaf = part;
+	return take_fd(&dir);
+}
+
+static int copy_data(int in, int out, uint64_t size, struct err *e)
+{
+	static char block[65536];
+
+	while (size) {
+		size_t want = size < sizeof(block) ? (size_t)size : sizeof(block);
+
+		if (fd_read_all(in, block, want) != 0)
+			return err_set(e, ERR_INTERNAL, "the feed ended in the middle of a file");
+		if (fd_write_all(out, block, want) < 0)
+			return err_sys(e, "write");
+		size -= want;
+	}
+	return 0;
+}
+
+static int set_times(int fd, int64_t mtime_ns)
+{
+	struct timespec t[2] = { { 0, UTIME_OMIT }, { mtime_ns / 1000000000, mtime_ns % 1000000000 } };
+
+	return mtime_ns > 0 ? futimens(fd, t) : 0;
+}
+
+static int make_entry(int in, int root, const struct feed_rec *r, char *name, struct err *e)
+{
+	char shown[128], target[FEED_NAME_MAX];
+	const char *leaf = NULL;
+	auto_close int fd = -1;
+
+	strncpy(shown, name, sizeof(shown) - 1);
+	shown[sizeof(shown) - 1] = '\0';
+	auto_close int dir = open_parent(root, name, &leaf, e);
+	if (dir < 0)
+		return err_wrap(e, "copy '%s' into the jar", shown);
+	switch (r->type) {
+	case FEED_DIR:
+		if (mkdirat(dir, leaf, r->mode | 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "copy '%s' into the jar", shown);
+		return 0;
+	case FEED_LINK:
+		if (fd_read_all(in, target, (size_t)r->size) != 0)
+			return err_set(e, ERR_INTERNAL, "the feed ended in a link");
+		target[r->size] = '\0';
+		if (symlinkat(target, dir, leaf) < 0)
+			return err_sys(e, "copy link '%s' into the jar", shown);
+		return 0;
+	default:
+		fd = openat(dir, leaf, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, r->mode);
+		if (fd < 0)
+			return err_sys(e, "copy '%s' into the jar", shown);
+		if (copy_data(in, fd, r->size, e) < 0)
+			return err_wrap(e, "copy '%s' into the jar", shown);
+		/* The mode again: umask was applied to the first. */
+		if (fchmod(fd, r->mode) < 0 || set_times(fd, r->mtime_ns) < 0)
+			return err_sys(e, "copy '%s' into the jar", shown);
+		return 0;
+	}
+}
+
+static int read_words(int in, uint64_t size, char **out, uint64_t *out_len, struct err *e)
+{
+	char *p;
+
+	if (*out)
+		return err_set(e, ERR_INTERNAL, "the feed repeats itself");
+	p = mmap(NULL, FEED_WORDS_MAX + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return err_sys(e, "map room for words");
+	if (size && fd_read_all(in, p, (size_t)size) != 0)
+		return err_set(e, ERR_INTERNAL, "the feed ended in a list of words");
+	if (size && p[size - 1] != '\0')
+		return err_set(e, ERR_INTERNAL, "a list of words does not end");
+	*out = p;
+	*out_len = size;
+	return 0;
+}
+
+static int read_record(int in, int root, const struct feed_rec *r, struct feed_plan *out, struct err *e)
+{
+	char name[FEED_NAME_MAX];
+
+	switch (r->type) {
+	case FEED_DIR:
+	case FEED_FILE:
+	case FEED_LINK:
+		if (fd_read_all(in, name, r->name_len) != 0)
+			return err_set(e, ERR_INTERNAL, "the feed ended in a name");
+		name[r->name_len] = '\0';
+		if (!feed_name_ok(name, r->name_len))
+			return err_set(e, ERR_INTERNAL, "the feed holds a name that leaves its folder");
+		return make_entry(in, root, r, name, e);
+	case FEED_ARGV:
+		return read_words(in, r->size, &out->argv_words, &out->argv_len, e);
+	case FEED_ENV:
+		return read_words(in, r->size, &out->env_words, &out->env_len, e);
+	case FEED_CWD:
+		if (fd_read_all(in, out->cwd, (size_t)r->size) != 0)
+			return err_set(e, ERR_INTERNAL, "the feed ended in a path");
+		out->cwd[r->size] = '\0';
+		return 0;
+	case FEED_GO:
+		out->go = true;
+		return 0;
+	default:
+		return err_set(e, ERR_INTERNAL, "the feed holds a record that does not belong there");
+	}
+}
+
+int feed_read(int in, int root, struct feed_plan *out, struct err *e)
+{
+	memset(out, 0, sizeof(*out));
+	while (!out->go) {
+		struct feed_rec r;
+
+		if (fd_read_all(in, &r, sizeof(r)) != 0)
+			return err_set(e, ERR_INTERNAL, "the feed ended early");
+		if (feed_check(&r, e) < 0 || read_record(in, root, &r, out, e) < 0)
+			return -1;
+	}
+	if (!out->argv_len || !out->cwd[0])
+		return err_set(e, ERR_INTERNAL, "the feed holds no command");
+	return 0;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pid 1 of a jar: builds the jar's mounts, gives everything away, reaps, and dies with its maker. */
+#include "jar/jar.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/hook.h"
+#include "jar/root.h"
+#include "kernel/caps.h"
+#include "kernel/mount.h"
+#include "kernel/sys.h"
+
+struct init_ctx {
+	struct jar *j;
+	int control, report;
+	int proc; /* the jar's own proc, until it is attached */
+};
+
+/* Descriptors lead to the maker's mounts; ours are copies of them, found at the same place. */
+static int init_root(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	j->root = open(j->root_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (j->root < 0)
+		return err_sys(e, "open the root template");
+	return 0;
+}
+
+/* Before the old tree is gone: the kernel lets a user namespace mount proc only where it already sees one. */
+static int init_proc(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	struct mount_opt opts[] = { { "hidepid", "invisible" }, { "subset", "pid" }, { NULL, NULL } };
+
+	if (hook_disabled("proc_subset"))
+		opts[0].key = NULL;
+	c->proc = mount_new("proc", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	if (c->proc < 0)
+		return err_hint(e, "a container with a masked /proc forbids this: run belljar on the host, or "
+				   "start that container with an unmasked /proc");
+	return 0;
+}
+
+static int init_devpts(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	static const struct mount_opt opts[] = {
+		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { NULL, NULL },
+	};
+	auto_close int mnt = mount_new("devpts", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+
+	return mnt < 0 ? -1 : mount_attach(mnt, c->j->root, "dev/pts", e);
+}
+
+static int init_data(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	return root_attach_data(c->j->root, c->j->data, c->j->spec.flags & JAR_NO_WRITE, e);
+}
+
+static int init_binds(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	for (uint32_t i = 0; i < j->spec.bind_count; i++) {
+		if (mount_restrict(j->binds[i], MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true, e) < 0 ||
+		    root_attach_bind(j->root, j->binds[i], j->spec.binds[i], j->ids.guest, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int init_attach_proc(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	if (mount_attach(c->proc, c->j->root, "proc", e) < 0)
+		return -1;
+	fd_close(&c->proc);
+	return 0;
+}
+
+static int init_readonly(void *p, struct err *e)
+{
+	return mount_restrict(((struct init_ctx *)p)->j->root, MOUNT_ATTR_RDONLY, false, e);
+}
+
+static int init_pivot(void *p, struct err *e)
+{
+	return mount_pivot(((struct init_ctx *)p)->j->root, e);
+}
+
+static int init_hostname(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	if (sethostname(j->spec.hostname, strlen(j->spec.hostname)) < 0)
+		return err_sys(e, "set the host name");
+	return 0;
+}
+
+static int init_enter_userns(void *p, struct err *e)
+{
+	if (setns(((struct init_ctx *)p)->j->userns, CLONE_NEWUSER) < 0)
+		return err_sys(e, "enter the guest's user namespace");
+	return 0;
+}
+
+static int init_ids(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+	uint32_t id = j->ids.single ? j->spec.uid : jar_init_uid(j->spec.uid);
+
+	if (!j->ids.single && setgroups(0, NULL) < 0)
+		return err_sys(e, "drop init's groups");
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
+		return err_sys(e, "take init's ids");
+	return 0;
+}
+
+/* CAP_KILL alone: enough to end the jar's processes, nothing else. */
+static int init_caps(void *p, struct err *e)
+{
+	(void)p;
+	if (caps_drop_bounding(e) < 0 || caps_set(CAP_BIT(CAP_KILL), e) < 0)
+		return -1;
+	return caps_no_new_privs(e);
+}
+
+static int init_undumpable(void *p, struct err *e)
+{
+	(void)p;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(e, "become undumpable");
+	return 0;
+}
+
+/* After the last change of ids, which would clear it. */
+static int init_deathsig(void *p, struct err *e)
+{
+	(void)p;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(e, "set the parent death signal");
+	return 0;
+}
+
+static int init_signals(void *p, struct err *e)
+{
+	(void)p;
+	(void)e;
+	/* pid 1 gets no signal without a handler from inside; ignored SIGCHLD reaps orphans without a wait. */
+	for (int s = 1; s < NSIG; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			signal(s, SIG_IGN);
+	prctl(PR_SET_NAME, "belljar-init", 0, 0, 0);
+	return 0;
+}
+
+/* Keeps control, gate and report; everything else of the maker's is closed. */
+static int init_close(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	int keep[3] = { c->control, c->j->gate[1], c->report };
+
+	for (int i = 0; i < 3; i++) {
+		keep[i] = fcntl(keep[i], F_DUPFD_CLOEXEC, 16);
+		if (keep[i] < 0)
+			return err_sys(e, "keep init's channels");
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup3(keep[i], i, O_CLOEXEC) < 0)
+			return err_sys(e, "keep init's channels");
+	if (close_range(3, ~0U, 0) < 0)
+		return err_sys(e, "close init's descriptors");
+	c->control = 0;
+	c->j->gate[1] = 1;
+	c->report = 2;
+	return 0;
+}
+
+const struct step init_steps[] = {
+	{ "jar-root", NULL, init_root },
+	{ "jar-proc", NULL, init_proc },
+	{ "jar-devpts", NULL, init_devpts },
+	{ "jar-data", NULL, init_data },
+	{ "jar-binds", NULL, init_binds },
+	{ "jar-attach-proc", NULL, init_attach_proc },
+	{ "jar-readonly", "readonly", init_readonly },
+	{ "jar-pivot", NULL, init_pivot },
+	{ "jar-hostname", NULL, init_hostname },
+	{ "init-userns", NULL, init_enter_userns },
+	{ "init-ids", "init_uid", init_ids },
+	{ "init-caps", NULL, init_caps },
+	{ "init-undumpable", "dumpable", init_undumpable },
+	{ "init-deathsig", "pdeathsig", init_deathsig },
+	{ "init-signals", NULL, init_signals },
+	{ "init-close", NULL, init_close },
+};
+const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
+
+/* Ends all but init itself, and waits until the kernel has none left. */
+static void scrub(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		if (kill(-1, SIGKILL) < 0 && errno == ESRCH)
+			return;
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+	}
+}
+
+void init_main(struct jar *j, int control, int report)
+{
+	struct init_ctx c = { j, control, report, -1 };
+	struct jar_report r = { 0 };
+	char byte = GATE_READY;
+
+	if (step_walk(init_steps, init_step_count, &c, &r.err) < 0) {
+		r.type = REPORT_ERROR;
+		fd_send(c.report, &r, sizeof(r), NULL, 0);
+		_exit(1);
+	}
+	r.type = REPORT_READY;
+	if (write(j->gate[1], &byte, 1) != 1 || fd_send(c.report, &r, sizeof(r), NULL, 0) < 0)
+		_exit(1);
+	close(j->gate[1]);
+	for (;;) {
+		ssize_t n = read(c.control, &byte, 1);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != 1)
+			_exit(0); /* the maker is gone or done: the kernel ends the jar with us */
+		if (byte == CONTROL_SCRUB) {
+			scrub();
+			r.type = REPORT_SCRUBBED;
+			if (fd_send(c.report, &r, sizeof(r), NULL, 0) < 0)
+				_exit(1);
+		}
+	}
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One jar as its maker sees it: the trusted init inside, and the guest that enters. */
+#ifndef BELLJAR_JAR_JAR_H
+#define BELLJAR_JAR_JAR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "jar/spec.h"
+#include "jar/step.h"
+
+/*
+ * Theory of operation
+ *
+ *   host user namespace         keeper          cgroups, id ranges, deadlines; never touches a jar's files
+ *   intermediate namespace U1   maker           root of U1 = an unprivileged host uid. Owns every mount, network, pid
+ *                                               and ipc namespace of its jars
+ *   guest namespace U2 (in U1)  init, guest     own nothing: U2 owns no other namespace, so even a guest with all
+ *                                               capabilities in U2 could not mount, configure or trace anything
+ *
+ * init is pid 1: it builds the jar's mounts with U1's rights, then enters U2 under an id of its own, keeps CAP_KILL and
+ * waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
+ *
+ * A guest is a child of the maker that is born in the jar's pid namespace, is moved into its cgroups by the keeper, and
+ * enters the jar through init's pidfd. It gives everything away, then reads the request's bytes (feed.h), then executes.
+ */
+
+/* Ids in U1. Where only one id could be had, all three are 0. */
+struct jar_ids {
+	uid_t init, guest;
+	bool single;
+};
+
+/* What init and guests inherit from the maker by fork. */
+struct jar {
+	struct jar_spec spec;
+	struct jar_ids ids;
+	struct jar_limits limits; /* of the guest being started */
+	uint32_t missing;	  /* of the maker's own set-up */
+	int landlock_abi;
+	int root;		  /* template, in the maker's mount namespace; in init, in its own */
+	const char *root_path;	  /* where it is attached in both */
+	int data;		  /* writable file system */
+	int userns;		  /* U2 */
+	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
+	int init_pidfd;
+	pid_t init_pid;
+	int control;		  /* maker's end: init lives as long as it is open */
+	int init_report;	  /* init says struct jar_report here */
+	int gate[2];		  /* a guest waits for two bytes: jar ready, cgroups entered */
+};
+
+enum { GATE_READY = 'r', GATE_PLACED = 'p', CONTROL_SCRUB = 's' };
+
+enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_SCRUBBED };
+
+/* Said by init or a guest-to-be to the maker; on an error nothing follows. */
+struct jar_report {
+	uint32_t type;
+	struct err err;
+};
+
+/* U2: guest `uid` and init mapped, nested namespaces forbidden. Runs in the maker. Descriptor or -1. */
+int jar_userns(const struct jar_ids *ids, uint32_t uid, struct err *e);
+/* The number init has inside U2. */
+uint32_t jar_init_uid(uint32_t guest_uid);
+
+/* pid 1 of a jar, right after clone. `control` and `report` are its ends. Never returns. */
+_Noreturn void init_main(struct jar *j, int control, int report);
+/* A guest, right after clone in the jar's pid namespace. Never returns. */
+_Noreturn void enter_main(struct jar *j, int report, const int stdio[3], int feed);
+
+/* The tables of steps, for the test that makes each fail. */
+extern const struct step init_steps[], enter_steps[];
+extern const size_t init_step_count, enter_step_count;
+
+#endif

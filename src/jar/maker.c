@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The maker: root of the intermediate user namespace, unprivileged on the host. */
+#include "jar/maker.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/keyctl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hook.h"
+#include "jar/feed.h"
+#include "jar/root.h"
+#include "kernel/idmap.h"
+#include "kernel/landlock.h"
+#include "kernel/mount.h"
+#include "kernel/net.h"
+#include "kernel/sys.h"
+
+struct guest {
+	pid_t pid;
+	int pidfd, report, listener;
+	bool started;
+};
+
+struct maker {
+	int sock;
+	bool own_net;
+	struct jar jar;
+	bool made;
+	bool ready_used; /* init's own gate byte went to the first guest */
+	struct guest guest;
+};
+
+/* ---- prepared before any request is there ---- */
+
+static int maker_ids(void *p, struct err *e)
+{
+	(void)p;
+	/* Root of U1: whatever host id the keeper mapped there. */
+	if (getuid() != 0 || getgid() != 0)
+		return err_set(e, ERR_SETUP, "the maker is not root of its namespace");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(e, "set the parent death signal");
+	prctl(PR_SET_NAME, "belljar-maker", 0, 0, 0);
+	return 0;
+}
+
+/* A session keyring of its own, so that no guest's chain of keyrings leads to the caller's (KS-14). */
+static int maker_keyring(void *p, struct err *e)
+{
+	(void)p;
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
+		return err_sys(e, "join a new session keyring");
+	return 0;
+}
+
+static int maker_private(void *p, struct err *e)
+{
+	(void)p;
+	return mount_private(e);
+}
+
+static int maker_loopback(void *p, struct err *e)
+{
+	struct maker *m = p;
+
+	return m->own_net ? net_loopback_up(e) : 0;
+}
+
+static int maker_root(void *p, struct err *e)
+{
+	struct maker *m = p;
+
+	m->jar.root = root_build(&m->jar.root_path, &m->jar.missing, e);
+	return m->jar.root < 0 ? -1 : 0;
+}
+
+#define DEFAULT_UID 1000
+
+static int maker_userns(void *p, struct err *e)
+{
+	struct maker *m = p;
+
+	m->jar.userns = jar_userns(&m->jar.ids, DEFAULT_UID, e);
+	return m->jar.userns < 0 ? -1 : 0;
+}
+
+const struct step maker_steps[] = {
+	{ "maker-ids", NULL, maker_ids },
+	{ "maker-keyring", "keyring", maker_keyring },
+	{ "maker-private", NULL, maker_private },
+	{ "maker-loopback", NULL, maker_loopback },
+	{ "maker-root", NULL, maker_root },
+	{ "maker-userns", NULL, maker_userns },
+};
+const size_t maker_step_count = sizeof(maker_steps) / sizeof(maker_steps[0]);
+
+/* ---- the guest's user namespace ---- */
+
+uint32_t jar_init_uid(uint32_t guest_uid)
+{
+	return guest_uid == 65533 ? 65532 : 65533;
+}
+
+/* Second layer under the filter: inside U2 no namespace of any kind can be made any more (KS-07, KS-15). */
+static int forbid_namespaces(void)
+{
+	static const char *const files[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time" };
+	char path[64];
+
+	if (hook_disabled("max_userns"))
+		return 0;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/sys/user/max_%s_namespaces", files[i]);
+		if (fd_write_file(AT_FDCWD, path, "0") < 0 && !(errno == ENOENT && i > 0))
+			return -1;
+	}
+	return 0;
+}
+
+int jar_userns(const struct jar_ids *ids, uint32_t uid, struct err *e)
+{
+	char map[96], path[48], byte = 0;
+	int up[2] = { -1, -1 }, down[2] = { -1, -1 }, fd = -1, status;
+	pid_t pid;
+
+	if (step_point("jar-userns", e) < 0)
+		return -1;
+	if (pipe2(up, O_CLOEXEC) < 0 || pipe2(down, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	pid = sys_clone(CLONE_NEWUSER, NULL);
+	if (pid == 0) {
+		/* Has every right in U2 until it exits, and uses them for one thing. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		close(up[0]);
+		close(down[1]);
+		if (fd_read_all(down[0], &byte, 1) != 0 || forbid_namespaces() < 0)
+			_exit(1);
+		byte = 1;
+		if (write(up[1], &byte, 1) != 1)
+			_exit(1);
+		(void)!read(down[0], &byte, 1);
+		_exit(0);
+	}
+	if (pid < 0) {
+		err_sys(e, "make the guest's user namespace");
+		err_hint(e, "user namespaces are off or used up: sysctl user.max_user_namespaces");
+		goto out;
+	}
+	if (ids->single)
+		snprintf(map, sizeof(map), "%u 0 1\n", uid);
+	else
+		snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", uid, ids->guest, jar_init_uid(uid), ids->init);
+	if (idmap_write(pid, map, map, ids->single, e) < 0)
+		goto out;
+	close(up[1]);
+	up[1] = -1;
+	if (write(down[1], &byte, 1) != 1 || fd_read_all(up[0], &byte, 1) != 0) {
+		err_set(e, ERR_SETUP, "nested namespaces could not be forbidden: /proc/sys/user is not writable");
+		goto out;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		err_sys(e, "open the guest's user namespace");
+out:
+	for (int i = 0; i < 2; i++) {
+		fd_close(&up[i]);
+		fd_close(&down[i]);
+	}
+	if (pid > 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	return fd;
+}
+
+/* ---- talking to the keeper ---- */
+
+static void say(struct maker *m, struct maker_msg *msg, uint32_t type, const int *fds, unsigned nfds)
+{
+	msg->type = type;
+	/* A keeper that does not listen is dead: so are we. */
+	if (fd_send(m->sock, msg, sizeof(*msg), fds, nfds) < 0)
+		_exit(1);
+}
+
+static void say_failed(struct maker *m, const struct err *e)
+{
+	struct maker_msg msg = { .err = *e };
+
+	say(m, &msg, MAKER_FAILED, NULL, 0);
+}
+
+/* ---- making a jar ---- */
+
+/*
+ * A source as the front opened it belongs to the host's mount namespace, which we cannot copy from without rights there. Look the same
+ * path up in our own copy of the tree, and insist that it is the same file: a path swapped in between fails (SV-10).
+ */
+static int reopen_source(int fd, const char *target, struct err *e)
+{
+	char link[64], path[4096];
+	struct stat a, b;
+	auto_close int own = -1;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return err_sys(e, "find the source of %s", target);
+	path[n] = '\0';
+	own = sys_openat2(AT_FDCWD, path, O_PATH, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	if (own < 0)
+		return err_sys(e, "open the source of %s", target);
+	if (fstat(fd, &a) < 0 || fstat(own, &b) < 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return err_set(e, ERR_INPUT, "the source of %s changed while the jar was made", target);
+	return mount_copy(own, "", true, 0, e);
+}
+
+static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, struct err *e)
+{
+	struct jar *j = &m->jar;
+
+	for (uint32_t i = 0; i < j->spec.bind_count; i++) {
+		j->binds[i] = msg->mounts ? take_fd(&fds[i]) : reopen_source(fds[i], j->spec.binds[i], e);
+		if (j->binds[i] < 0) {
+			j->spec.bind_count = i;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* init: its own pid, mount and ipc namespaces; network and host name are the maker's slot. */
+static int clone_init(struct maker *m, struct err *e)
+{
+	struct jar *j = &m->jar;
+	int control[2], report[2];
+	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+
+	if (hook_disabled("ipcns"))
+		flags &= ~(uint64_t)CLONE_NEWIPC;
+	if (pipe2(control, O_CLOEXEC) < 0 || pipe2(j->gate, O_CLOEXEC) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
+		return err_sys(e, "make init's channels");
+	j->init_pid = sys_clone(flags, &j->init_pidfd);
+	if (j->init_pid == 0) {
+		close(control[1]);
+		close(report[0]);
+		init_main(j, control[0], report[1]);
+	}
+	close(control[0]);
+	close(report[1]);
+	j->control = control[1];
+	j->init_report = report[0];
+	if (j->init_pid < 0)
+		return err_sys(e, "start the jar's init");
+	m->ready_used = false;
+	return 0;
+}
+
+static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, struct err *e)
+{
+	struct jar *j = &m->jar;
+
+	if (m->made)
+		return err_set(e, ERR_INTERNAL, "this maker has a jar already");
+	j->spec = msg->spec;
+	if (j->spec.uid != DEFAULT_UID) {
+		fd_close(&j->userns);
+		j->userns = jar_userns(&j->ids, j->spec.uid, e);
+		if (j->userns < 0)
+			return -1;
+	}
+	if (step_point("jar-users", e) < 0 ||
+	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 ||
+	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-disk", e) < 0)
+		return -1;
+	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
+	if (j->data < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
+		return -1;
+	m->made = true;
+	return 0;
+}
+
+static void on_make(struct maker *m, const struct maker_msg *msg, int *fds)
+{
+	struct err e = { 0 };
+	struct maker_msg out = { 0 };
+	int send[2];
+
+	if (make_jar(m, msg, fds, &e) < 0) {
+		say_failed(m, &e);
+		return;
+	}
+	out.facts.missing = m->jar.missing;
+	out.facts.landlock_abi = m->jar.landlock_abi;
+	send[0] = m->jar.init_pidfd;
+	send[1] = m->jar.data;
+	say(m, &out, MAKER_MADE, send, 2);
+}
+
+/* ---- starting a guest ---- */
+
+static int clone_guest(struct maker *m, int *fds, struct err *e)
+{
+	struct jar *j = &m->jar;
+	struct guest *g = &m->guest;
+	int report[2];
+
+	if (!m->made)
+		return err_set(e, ERR_INTERNAL, "there is no jar");
+	if (g->pidfd >= 0)
+		return err_set(e, ERR_INTERNAL, "a guest runs already");
+	if (m->ready_used) {
+		char ready = GATE_READY;
+
+		/* The jar has long been ready: a fresh gate says so itself. */
+		if (pipe2(j->gate, O_CLOEXEC) < 0 || write(j->gate[1], &ready, 1) != 1)
+			return err_sys(e, "make a gate");
+	}
+	m->ready_used = true;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
+		return err_sys(e, "make a report channel");
+	/* Our next child is born in the jar's pid namespace. */
+	if (setns(j->init_pidfd, CLONE_NEWPID) < 0)
+		return err_sys(e, "enter the jar's pid namespace");
+	g->pid = sys_clone(0, &g->pidfd);
+	if (g->pid == 0) {
+		close(report[0]);
+		enter_main(j, report[1], fds, fds[3]);
+	}
+	close(report[1]);
+	g->report = report[0];
+	if (g->pid < 0) {
+		g->pidfd = -1;
+		return err_sys(e, "start the guest's process");
+	}
+	return 0;
+}
+
+static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
+{
+	struct err e = { 0 };
+	struct maker_msg out = { 0 };
+	int send[2];
+
+	m->jar.limits = msg->limits;
+	m->guest.started = false;
+	if (step_point("guest-clone", &e) < 0 || clone_guest(m, fds, &e) < 0) {
+		say_failed(m, &e);
+		return;
+	}
+	send[0] = m->guest.pidfd;
+	send[1] = m->jar.gate[1];
+	say(m, &out, MAKER_GUEST, send, 2);
+	close(m->jar.gate[0]);
+	close(m->jar.gate[1]);
+	m->jar.gate[0] = m->jar.gate[1] = -1;
+}
+
+static void on_scrub(struct maker *m)
+{
+	char byte = CONTROL_SCRUB;
+	struct err e = { 0 };
+
+	if (!m->made || write(m->jar.control, &byte, 1) != 1) {
+		err_set(&e, ERR_INTERNAL, "there is no jar");
+		say_failed(m, &e);
+	}
+}
+
+/* Ends init and with it all in the jar; the kernel has them all when init can be reaped. */
+static void end_jar(struct maker *m)
+{
+	struct jar *j = &m->jar;
+	siginfo_t info;
+
+	if (!m->made)
+		return;
+	pidfd_send_signal(j->init_pidfd, SIGKILL, NULL, 0);
+	while (waitid(P_PIDFD, (id_t)j->init_pidfd, &info, WEXITED) < 0 && errno == EINTR)
+		;
+	fd_close(&j->control);
+	fd_close(&j->init_report);
+	fd_close(&j->init_pidfd);
+	m->made = false;
+}
+
+static void on_end(struct maker *m)
+{
+	struct maker_msg out = { 0 };
+
+	end_jar(m);
+	say(m, &out, MAKER_ENDED, NULL, 0);
+}
+
+static void on_export(struct maker *m, const struct maker_msg *msg, int *fds)
+{
+	struct err e = { 0 };
+	struct maker_msg out = { 0 };
+
+	if (m->made)
+		err_set(&e, ERR_INTERNAL, "artifacts leave only when the jar is dead");
+	else if (m->jar.data < 0)
+		err_set(&e, ERR_INTERNAL, "there is no jar");
+	else if (export_write(m->jar.data, &msg->export, fds[0], &e) == 0) {
+		say(m, &out, MAKER_EXPORTED, NULL, 0);
+		return;
+	}
+	say_failed(m, &e);
+}
+
+/* ---- events ---- */
+
+static void on_init_report(struct maker *m)
+{
+	struct jar_report r;
+	struct maker_msg out = { 0 };
+	unsigned nfds;
+	ssize_t n = fd_recv(m->jar.init_report, &r, sizeof(r), NULL, 0, &nfds);
+
+	if (n != sizeof(r)) {
+		/* init died: everything in the jar dies with it, the guest's pidfd will tell. */
+		fd_close(&m->jar.init_report);
+		return;
+	}
+	if (r.type == REPORT_ERROR)
+		say_failed(m, &r.err);
+	else if (r.type == REPORT_SCRUBBED)
+		say(m, &out, MAKER_SCRUBBED, NULL, 0);
+}
+
+static void on_guest_report(struct maker *m)
+{
+	struct guest *g = &m->guest;
+	struct jar_report r;
+	struct maker_msg out = { 0 };
+	unsigned nfds;
+	int fd = -1;
+	ssize_t n = fd_recv(g->report, &r, sizeof(r), &fd, 1, &nfds);
+
+	if (n == sizeof(r) && r.type == REPORT_LISTENER) {
+		fd_close(&g->listener);
+		g->listener = fd;
+		return;
+	}
+	fd_close(&fd);
+	fd_close(&g->report);
+	if (n == sizeof(r) && r.type == REPORT_ERROR) {
+		say_failed(m, &r.err);
+		return;
+	}
+	/* The channel closed by itself: exec. (A guest that died before says so by its pidfd, with `started` false only
+	 * when it never closed this first; both are ordered by the kernel.) */
+	out.evidence.started_ns = clock_mono_ns();
+	g->started = true;
+	say(m, &out, MAKER_STARTED, NULL, 0);
+}
+
+static void on_guest_syscall(struct maker *m)
+{
+	struct maker_msg out = { 0 };
+
+	if (seccomp_read_event(m->guest.listener, &out.evidence.syscall) < 0) {
+		if (errno != ENOENT && errno != EINTR)
+			fd_close(&m->guest.listener);
+		return;
+	}
+	out.evidence.has_syscall = 1;
+	say(m, &out, MAKER_SYSCALL, NULL, 0);
+}
+
+static void on_guest_exit(struct maker *m)
+{
+	struct guest *g = &m->guest;
+	struct maker_msg out = { 0 };
+	struct rusage ru;
+	siginfo_t info = { 0 };
+
+	if (sys_waitid(P_PIDFD, g->pidfd, &info, WEXITED | WNOHANG, &ru) < 0 || !info.si_pid)
+		return;
+	/* A report that is still unread comes first: a failed step explains this exit. */
+	if (g->report >= 0)
+		on_guest_report(m);
+	out.evidence.ended_ns = clock_mono_ns();
+	out.evidence.code = info.si_code;
+	out.evidence.status = info.si_status;
+	out.evidence.rusage_cpu_ns = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * NS_PER_S +
+				     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
+	out.evidence.rusage_maxrss_bytes = (uint64_t)ru.ru_maxrss * 1024;
+	fd_close(&g->pidfd);
+	fd_close(&g->report);
+	fd_close(&g->listener);
+	say(m, &out, MAKER_EXITED, NULL, 0);
+}
+
+static const struct maker_op {
+	unsigned min_fds, max_fds;
+} ops[] = {
+	[MAKER_MAKE] = { 0, JAR_BINDS_MAX },
+	[MAKER_START] = { 4, 4 },
+	[MAKER_SCRUB] = { 0, 0 },
+	[MAKER_END] = { 0, 0 },
+	[MAKER_EXPORT] = { 1, 1 },
+};
+
+static void on_keeper(struct maker *m)
+{
+	static struct maker_msg msg;
+	int fds[JAR_BINDS_MAX];
+	unsigned nfds;
+	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX, &nfds);
+
+	if (n != sizeof(msg) || msg.type < MAKER_MAKE || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
+	    nfds > ops[msg.type].max_fds)
+		_exit(0); /* init's death signal ends the jar */
+	switch (msg.type) {
+	case MAKER_MAKE:
+		on_make(m, &msg, fds);
+		break;
+	case MAKER_START:
+		on_start(m, &msg, fds);
+		break;
+	case MAKER_SCRUB:
+		on_scrub(m);
+		break;
+	case MAKER_END:
+		on_end(m);
+		break;
+	default:
+		on_export(m, &msg, fds);
+	}
+	for (unsigned i = 0; i < nfds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+void maker_main(int sock, const struct jar_ids *ids, bool own_net)
+{
+	static struct maker m;
+	struct err e = { 0 };
+
+	m.sock = sock;
+	m.own_net = own_net;
+	m.jar.ids = *ids;
+	m.jar.root = m.jar.data = m.jar.userns = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
+	m.jar.gate[0] = m.jar.gate[1] = -1;
+	m.guest = (struct guest){ 0, -1, -1, -1, false };
+	signal(SIGPIPE, SIG_IGN);
+	if (step_walk(maker_steps, maker_step_count, &m, &e) < 0) {
+		say_failed(&m, &e);
+		_exit(1);
+	}
+	m.jar.landlock_abi = landlock_abi();
+	for (;;) {
+		struct pollfd p[] = {
+			{ m.guest.report, POLLIN, 0 },	 { m.guest.listener, POLLIN, 0 },
+			{ m.guest.pidfd, POLLIN, 0 },	 { m.jar.init_report, POLLIN, 0 },
+			{ m.sock, POLLIN, 0 },
+		};
+
+		if (poll(p, 5, -1) < 0)
+			continue;
+		if (p[0].revents && m.guest.report >= 0)
+			on_guest_report(&m);
+		if (p[1].revents & POLLIN && m.guest.listener >= 0)
+			on_guest_syscall(&m);
+		else if (p[1].revents)
+			fd_close(&m.guest.listener); /* the last process under the filter is gone */
+		if (p[3].revents && m.jar.init_report >= 0)
+			on_init_report(&m);
+		if (p[2].revents && m.guest.pidfd >= 0)
+			on_guest_exit(&m);
+		if (p[4].revents)
+			on_keeper(&m);
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The maker: root of the intermediate user namespace, unprivileged on the host. Makes jars, starts guests, brings artifacts out. */
+#ifndef BELLJAR_JAR_MAKER_H
+#define BELLJAR_JAR_MAKER_H
+
+#include "jar/export.h"
+#include "jar/jar.h"
+
+enum maker_type {
+	/* keeper to maker */
+	MAKER_MAKE = 1,	 /* spec; descriptors: bind sources */
+	MAKER_START,	 /* limits; descriptors: stdin, stdout, stderr, feed */
+	MAKER_SCRUB,	 /* end every process but init */
+	MAKER_END,	 /* end the jar, init too */
+	MAKER_EXPORT,	 /* export; descriptor: where to write */
+	/* maker to keeper */
+	MAKER_MADE,	 /* facts; descriptors: init's pidfd, the data file system */
+	MAKER_GUEST,	 /* descriptors: the guest's pidfd, its gate: place it, then write GATE_PLACED */
+	MAKER_STARTED,	 /* evidence.started_ns */
+	MAKER_EXITED,	 /* evidence: status, times, rusage */
+	MAKER_SYSCALL,	 /* evidence.syscall */
+	MAKER_SCRUBBED,
+	MAKER_ENDED,
+	MAKER_EXPORTED,
+	MAKER_FAILED,	 /* err: what was asked for last did not happen */
+};
+
+struct maker_msg {
+	uint32_t type;
+	uint32_t mounts; /* MAKER_MAKE: sources are mounts already (keeper is root), not plain descriptors */
+	union {
+		struct jar_spec spec;
+		struct jar_limits limits;
+		struct export_req export;
+		struct jar_facts facts;
+		struct jar_evidence evidence;
+		struct err err;
+	};
+};
+
+/* Runs in the child of the keeper, in its fresh user, mount, uts and (unless host_net) network namespace, after its maps were written. Serves
+ * one jar at a time until `sock` ends. Never returns. */
+_Noreturn void maker_main(int sock, const struct jar_ids *ids, bool own_net);
+
+extern const struct step maker_steps[];
+extern const size_t maker_step_count;
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The jar's root file system: a read-only template made from pieces of the host, and what each jar adds. */
+#ifndef BELLJAR_JAR_ROOT_H
+#define BELLJAR_JAR_ROOT_H
+
+#include "base/err.h"
+#include "jar/spec.h"
+
+#define ROOT_HOME "/home/guest"
+
+/*
+ * Runs in the maker (root of the intermediate user namespace, own mount namespace, host's tree still visible). Builds the
+ * template and attaches it on a spare folder of the own mount namespace. `missing` gets JAR_MISSING_OVERLAY where
+ * the host refuses overlays, `where` the spare folder. Returns the template's descriptor, or -1.
+ */
+int root_build(const char **where, uint32_t *missing, struct err *e);
+
+/* /etc/passwd and /etc/group that know the guest; with `resolver` the host's /etc/resolv.conf too. */
+int root_users(int root, uint32_t uid, bool resolver, struct err *e);
+
+/* The jar's writable file system, attached nowhere: one budget for /workspace, /tmp, /dev/shm and HOME, each a
+ * folder that belongs to `guest`. Descriptor or -1. */
+int root_data(uint64_t disk_bytes, uid_t guest, struct err *e);
+
+/* Names of the folders in the data file system and where the jar shows them. */
+struct root_place {
+	const char *name;	/* in the data file system */
+	const char *path;	/* in the jar */
+	bool exec;
+};
+#define ROOT_PLACES 4
+extern const struct root_place root_places[ROOT_PLACES];
+
+/* In the jar's own mount namespace, before pivot: shows the data file system's folders in the template. */
+int root_attach_data(int root, int data, bool read_only, struct err *e);
+/* Attaches one bind source at `path` (absolute, in the jar), making what leads there. */
+int root_attach_bind(int root, int mnt, const char *path, uid_t guest, struct err *e);
+/* A bind target that may be asked for: absolute, clean, not over what the jar itself is made of. */
+bool root_bind_path_ok(const char *path);
+
+#endif

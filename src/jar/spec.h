@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a jar is to be, and what it turned out to be: fixed-size records without pointers. */
+#ifndef BELLJAR_JAR_SPEC_H
+#define BELLJAR_JAR_SPEC_H
+
+#include <stdint.h>
+
+#include "kernel/cgroup.h"
+#include "kernel/seccomp.h"
+
+#define JAR_BINDS_MAX	24
+#define JAR_PATH_MAX	256
+#define JAR_GLOBS_MAX	16
+
+enum jar_flag {
+	JAR_NET_HOST = 1 << 0, /* the host's network instead of an empty one */
+	JAR_NO_WRITE = 1 << 1, /* nothing in the jar is writable */
+	JAR_DEGRADED = 1 << 2, /* start although a guard is missing on this host */
+	JAR_FLAGS = (1 << 3) - 1,
+};
+
+struct jar_limits {
+	uint64_t wall_ms, cpu_ms, memory_bytes, cpus_milli, disk_bytes, pids, nofile, output_bytes, log_bytes;
+	uint64_t nproc, data_bytes; /* rlimits, chosen by the keeper: they matter where cgroups are missing; 0: none */
+};
+
+/* A jar is made once; guests are started in it one after the other. Sources ride along as descriptors,
+ * in the order of `binds`; the keeper never sees a path of the host. */
+struct jar_spec {
+	uint32_t flags;	     /* enum jar_flag */
+	uint32_t uid;	     /* the guest's number inside; what it is outside is not the caller's to say */
+	uint32_t bind_count;
+	uint64_t disk_bytes;
+	char hostname[65];
+	char binds[JAR_BINDS_MAX][JAR_PATH_MAX]; /* where in the jar */
+};
+
+/* Guards that a host may not have. Those of JAR_REQUIRED refuse the run unless JAR_DEGRADED is set. */
+enum jar_missing {
+	JAR_MISSING_LANDLOCK	  = 1 << 0,
+	JAR_MISSING_SCOPE	  = 1 << 1, /* Landlock before ABI 6: no signal and abstract socket scope */
+	JAR_MISSING_OVERLAY	  = 1 << 2,
+	JAR_MISSING_UID_RANGE	  = 1 << 3, /* guest, init and caller share one host uid */
+	JAR_MISSING_MEMORY	  = 1 << 4,
+	JAR_MISSING_PIDS	  = 1 << 5,
+	JAR_MISSING_CPU		  = 1 << 6,
+	JAR_MISSING_GROUPS	  = 1 << 7, /* the caller's supplementary groups cannot be dropped */
+	JAR_MISSING_NETNS	  = 1 << 8, /* asked for: network host */
+	JAR_MISSING_COUNT	  = 9,
+	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK,
+};
+
+extern const char *const jar_missing_names[JAR_MISSING_COUNT];
+
+/* What was really in force, told by the processes that set it up. */
+struct jar_facts {
+	uint32_t missing;      /* enum jar_missing */
+	uint32_t host_uid;     /* the guest's uid outside */
+	int32_t landlock_abi;
+	int32_t cgroup_version; /* enum cgroup_version */
+	uint32_t rootless;
+	uint32_t net_host;
+};
+
+/* How a guest ended and what the kernel counted. Everything a verdict is made of. */
+struct jar_evidence {
+	uint64_t started_ns, ended_ns; /* monotonic: exec succeeded; the main process ended */
+	int32_t code, status;	       /* siginfo: CLD_EXITED with the exit code, CLD_KILLED/DUMPED with the signal */
+	uint32_t ended_by;	       /* enum jar_ended: who ended it */
+	uint64_t rusage_cpu_ns, rusage_maxrss_bytes; /* of the main process: what is left without cgroups */
+	struct cgroup_counters cg;     /* since this guest's start */
+	uint64_t disk_used_bytes, disk_size_bytes, inodes_free;
+	uint32_t disk_full;	       /* the file system was seen full */
+	uint32_t has_syscall;
+	struct seccomp_event syscall;
+};
+
+enum jar_ended {
+	JAR_ENDED_ITSELF,
+	JAR_ENDED_WALL,
+	JAR_ENDED_CPU,
+	JAR_ENDED_SYSCALL,
+	JAR_ENDED_OUTPUT,    /* the front asked: log cap */
+	JAR_ENDED_CANCELLED, /* the front asked: user, client gone */
+	JAR_ENDED_MEMORY,    /* polled memory without cgroups */
+};
+
+#endif

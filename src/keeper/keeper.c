@@ -1,0 +1,788 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar-keeper: the only process with rights on the host. Owns ids, cgroups, deadlines and death. */
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hook.h"
+#include "jar/maker.h"
+#include "jar/root.h"
+#include "keeper/proto.h"
+#include "keeper/slot.h"
+#include "kernel/caps.h"
+#include "kernel/idmap.h"
+#include "kernel/mount.h"
+#include "kernel/sys.h"
+
+/*
+ * Theory of operation
+ *
+ * The front starts this program before it looks at anything foreign and talks to it over one socket. Each record is checked
+ * against one table (length, number of descriptors, state); anything else ends the conversation, and with it the jar.
+ *
+ * The maker is started at once, before the first record: making namespaces and the template root takes as long as the
+ * front needs to read its request. The keeper makes the cgroups meanwhile.
+ *
+ * When the front goes away, for whatever reason, the jar is killed and the cgroups are removed. When the keeper is killed, the maker's and
+ * init's death signals end the jar; the cgroup folders are removed by whoever claims the slot next.
+ */
+
+#define SETUP_LIMIT_NS (120 * NS_PER_S) /* from START to exec: the feed is copied in this time */
+#define POLL_NS	       (50 * NS_PER_MS)
+
+struct keeper {
+	int front, maker;
+	pid_t maker_pid;
+	struct slot slot;
+	struct cgroup_host cg_host;
+	struct cgroup cg;
+	bool cg_made;
+	/* the jar */
+	struct jar_spec spec;
+	struct jar_facts facts;
+	bool asked, made;
+	int init_pidfd, data;
+	/* the guest */
+	int guest_pidfd;
+	bool running, started, last;
+	struct jar_limits limits;
+	struct jar_evidence ev;
+	struct cgroup_counters base; /* counters when this guest started */
+	uint64_t deadline_ns, next_poll_ns, cpu_check_ns;
+	bool disk_full;
+	uint64_t pss_peak_bytes;
+};
+
+static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
+{
+	ev->type = type;
+	/* A front that is gone is noticed by its socket's end. */
+	fd_send(k->front, ev, sizeof(*ev), NULL, 0);
+}
+
+static void tell_failed(struct keeper *k, const struct err *e)
+{
+	struct keeper_event ev = { .err = *e };
+
+	tell(k, KEEPER_FAILED, &ev);
+}
+
+/* ---- the maker ---- */
+
+static int write_maps(struct keeper *k, pid_t pid, struct err *e)
+{
+	struct slot *s = &k->slot;
+	char map[64], gmap[64];
+
+	if (step_point("maker-maps", e) < 0)
+		return -1;
+	if (s->rootless && !s->single)
+		return idmap_run_helpers(pid, s->uids, s->gids, e);
+	if (s->single) {
+		snprintf(map, sizeof(map), "0 %u 1\n", getuid());
+		snprintf(gmap, sizeof(gmap), "0 %u 1\n", getgid());
+	} else {
+		snprintf(map, sizeof(map), "0 %u %u\n", s->uids.start, s->uids.count);
+		snprintf(gmap, sizeof(gmap), "0 %u %u\n", s->gids.start, s->gids.count);
+	}
+	return idmap_write(pid, map, gmap, s->single, e);
+}
+
+/*
+ * A fresh image of this same program, executed inside U1: nothing of the keeper's memory goes along, and the kernel ties the new
+ * memory to U1, so that U1's root (and nobody below) may reach into its jars' undumpable inits. By descriptor: the path may lie
+ * in a folder that U1's ids cannot walk.
+ */
+static _Noreturn void exec_maker(struct keeper *k, int sock, bool own_net)
+{
+	char *argv[] = { "belljar-maker", k->slot.single ? "single" : "range", own_net ? "net" : "nonet", NULL };
+	auto_close int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	/* Before exec: only root of a namespace keeps its capabilities through it. */
+	if ((k->slot.single || setgroups(0, NULL) == 0) && setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0) == 0 &&
+	    dup2(sock, KEEPER_FD) == KEEPER_FD && exe >= 0)
+		execveat(exe, "", argv, environ, AT_EMPTY_PATH);
+	_exit(1);
+}
+
+static int start_maker(struct keeper *k, bool own_net, struct err *e)
+{
+	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS | (own_net ? CLONE_NEWNET : 0);
+	int sock[2], go[2];
+	char byte = 0;
+	pid_t pid;
+
+	if (hook_disabled("netns")) {
+		flags &= ~(uint64_t)CLONE_NEWNET;
+		own_net = false;
+	}
+	if (step_point("maker-clone", e) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0)
+		return err_sys(e, "make the maker's channels");
+	pid = sys_clone(flags, NULL);
+	if (pid < 0) {
+		err_sys(e, "make the intermediate user namespace");
+		return err_hint(e, "user namespaces are off on this host: 'belljar doctor' says how to turn them on");
+	}
+	if (pid == 0) {
+		close(go[1]);
+		/* Without maps we would be nobody: wait for them. */
+		if (fd_read_all(go[0], &byte, 1) != 0)
+			_exit(1);
+		exec_maker(k, sock[1], own_net);
+	}
+	close(sock[1]);
+	close(go[0]);
+	k->maker = sock[0];
+	k->maker_pid = pid;
+	if (write_maps(k, pid, e) < 0 || write(go[1], &byte, 1) != 1) {
+		close(go[1]);
+		return -1;
+	}
+	close(go[1]);
+	return 0;
+}
+
+static void stop_maker(struct keeper *k)
+{
+	int status;
+
+	if (k->maker_pid <= 0)
+		return;
+	fd_close(&k->maker);
+	kill(k->maker_pid, SIGKILL);
+	while (waitpid(k->maker_pid, &status, 0) < 0 && errno == EINTR)
+		;
+	k->maker_pid = 0;
+}
+
+static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, const int *fds, unsigned nfds,
+		     struct err *e)
+{
+	msg->type = type;
+	if (k->maker < 0 || fd_send(k->maker, msg, sizeof(*msg), fds, nfds) < 0)
+		return err_set(e, ERR_INTERNAL, "the maker is gone");
+	return 0;
+}
+
+/* ---- death ---- */
+
+/* Init first: its end is the end of every process of the jar, whatever they do. */
+static void kill_jar(struct keeper *k)
+{
+	if (k->init_pidfd >= 0)
+		pidfd_send_signal(k->init_pidfd, SIGKILL, NULL, 0);
+	if (k->cg_made)
+		cgroup_kill(&k->cg);
+	if (k->guest_pidfd >= 0)
+		pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
+}
+
+static void end_guest(struct keeper *k, uint32_t why)
+{
+	if (!k->running)
+		return;
+	/* The first reason stands: a program cancelled at its time limit was not cancelled twice. */
+	if (k->ev.ended_by == JAR_ENDED_ITSELF)
+		k->ev.ended_by = why;
+	kill_jar(k);
+}
+
+static void cleanup(struct keeper *k)
+{
+	kill_jar(k);
+	stop_maker(k);
+	if (k->cg_made)
+		cgroup_remove(&k->cg, &k->cg_host, 5000);
+	k->cg_made = false;
+}
+
+/* ---- requests of the front ---- */
+
+static int check_spec(const struct jar_spec *s, unsigned nfds, struct err *e)
+{
+	if (s->flags & ~(uint32_t)JAR_FLAGS || s->bind_count > JAR_BINDS_MAX || s->bind_count != nfds ||
+	    s->uid > 65535 || !memchr(s->hostname, 0, sizeof(s->hostname)) || s->disk_bytes < 4096)
+		return err_set(e, ERR_INTERNAL, "the jar's specification is out of range");
+	for (uint32_t i = 0; i < s->bind_count; i++)
+		if (!memchr(s->binds[i], 0, JAR_PATH_MAX) || !root_bind_path_ok(s->binds[i]))
+			return err_set(e, ERR_INTERNAL, "a bind target is not allowed");
+	return 0;
+}
+
+static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	const struct keeper_make *r = req;
+	static struct maker_msg msg;
+
+	if (k->asked)
+		return err_set(e, ERR_INTERNAL, "one keeper makes one jar");
+	if (check_spec(&r->spec, nfds, e) < 0)
+		return -1;
+	k->asked = true;
+	k->spec = msg.spec = r->spec;
+	if (r->spec.flags & JAR_NET_HOST) {
+		/* The maker that waits has a network namespace of its own: take another. */
+		stop_maker(k);
+		if (start_maker(k, false, e) < 0)
+			return -1;
+	}
+	if (k->slot.rootless)
+		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
+	msg.mounts = 1;
+	for (unsigned i = 0; i < nfds; i++) {
+		int mnt = mount_copy(fds[i], "", true, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+
+		if (mnt < 0)
+			return err_wrap(e, "source of %s", k->spec.binds[i]);
+		close(fds[i]);
+		fds[i] = mnt;
+	}
+	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
+}
+
+static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	const struct keeper_start *r = req;
+	struct cgroup_limits l = { r->limits.memory_bytes, r->limits.pids, r->limits.cpus_milli };
+	static struct maker_msg msg;
+
+	if (!k->asked || k->running)
+		return err_set(e, ERR_INTERNAL, "a guest cannot be started now");
+	k->limits = r->limits;
+	/* Where cgroups count, rlimits stay out of their way, so that the kernel's counters tell what was hit. */
+	k->limits.nproc = k->cg.dir[CGROUP_PIDS] >= 0 ? k->limits.pids * 2 + 64 : k->limits.pids;
+	k->limits.data_bytes = k->cg.dir[CGROUP_MEMORY] >= 0 ? 0 : k->limits.memory_bytes;
+	msg.limits = k->limits;
+	k->last = r->last;
+	memset(&k->ev, 0, sizeof(k->ev));
+	k->started = k->disk_full = false;
+	k->running = true;
+	k->pss_peak_bytes = 0;
+	k->deadline_ns = clock_mono_ns() + SETUP_LIMIT_NS;
+	if (ask_maker(k, &msg, MAKER_START, fds, nfds, e) < 0)
+		return -1;
+	if (step_point("cgroup-limits", e) < 0 || cgroup_limit(&k->cg, &k->cg_host, &l, e) < 0)
+		return -1;
+	cgroup_read(&k->cg, &k->cg_host, &k->base);
+	return 0;
+}
+
+static int keeper_kill(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	const struct keeper_kill *r = req;
+
+	(void)fds, (void)nfds;
+	if (r->why != JAR_ENDED_OUTPUT && r->why != JAR_ENDED_CANCELLED)
+		return err_set(e, ERR_INTERNAL, "not a reason to kill");
+	end_guest(k, r->why);
+	return 0;
+}
+
+static int keeper_signal(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	const struct keeper_signal *r = req;
+
+	(void)fds, (void)nfds;
+	if (r->signal < 1 || r->signal >= NSIG)
+		return err_set(e, ERR_INTERNAL, "not a signal");
+	if (k->running && k->started && k->guest_pidfd >= 0)
+		pidfd_send_signal(k->guest_pidfd, (int)r->signal, NULL, 0);
+	return 0;
+}
+
+static int keeper_scrub(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	static struct maker_msg msg;
+
+	(void)req, (void)fds, (void)nfds;
+	return ask_maker(k, &msg, MAKER_SCRUB, NULL, 0, e);
+}
+
+static int keeper_end(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	static struct maker_msg msg;
+
+	(void)req, (void)fds, (void)nfds;
+	kill_jar(k);
+	return ask_maker(k, &msg, MAKER_END, NULL, 0, e);
+}
+
+static int keeper_export(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
+{
+	const struct keeper_export *r = req;
+	static struct maker_msg msg;
+
+	if (r->req.count > JAR_GLOBS_MAX)
+		return err_set(e, ERR_INTERNAL, "too many patterns");
+	for (uint32_t i = 0; i < r->req.count; i++)
+		if (!memchr(r->req.globs[i], 0, JAR_PATH_MAX))
+			return err_set(e, ERR_INTERNAL, "a pattern does not end");
+	msg.export = r->req;
+	return ask_maker(k, &msg, MAKER_EXPORT, fds, nfds, e);
+}
+
+typedef int keeper_fn(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e);
+
+static const struct keeper_op {
+	size_t size;		   /* exact length; anything else drops the peer */
+	unsigned min_fds, max_fds; /* descriptors that must ride along */
+	keeper_fn *run;
+} keeper_ops[KEEPER_OPS] = {
+	[KEEPER_MAKE]	= { sizeof(struct keeper_make),	  0, JAR_BINDS_MAX, keeper_make },
+	[KEEPER_START]	= { sizeof(struct keeper_start),  4, 4, keeper_start },
+	[KEEPER_KILL]	= { sizeof(struct keeper_kill),	  0, 0, keeper_kill },
+	[KEEPER_SIGNAL] = { sizeof(struct keeper_signal), 0, 0, keeper_signal },
+	[KEEPER_SCRUB]	= { sizeof(struct keeper_plain),  0, 0, keeper_scrub },
+	[KEEPER_END]	= { sizeof(struct keeper_plain),  0, 0, keeper_end },
+	[KEEPER_EXPORT] = { sizeof(struct keeper_export), 1, 1, keeper_export },
+};
+
+/* False when the peer is gone or broke the protocol. */
+static bool on_front(struct keeper *k)
+{
+	static union {
+		uint32_t op;
+		struct keeper_make make;
+		struct keeper_start start;
+		struct keeper_export export;
+	} req;
+	int fds[JAR_BINDS_MAX];
+	unsigned nfds = 0;
+	struct err e = { 0 };
+	ssize_t n = fd_recv(k->front, &req, sizeof(req), fds, JAR_BINDS_MAX, &nfds);
+	const struct keeper_op *op;
+
+	if (n < (ssize_t)sizeof(req.op) || req.op == 0 || req.op >= KEEPER_OPS)
+		return false;
+	op = &keeper_ops[req.op];
+	if ((size_t)n != op->size || nfds < op->min_fds || nfds > op->max_fds)
+		return false;
+	if (op->run(k, &req, fds, nfds, &e) < 0) {
+		kill_jar(k);
+		k->running = false;
+		tell_failed(k, &e);
+	}
+	for (unsigned i = 0; i < nfds; i++)
+		close(fds[i]);
+	return true;
+}
+
+/* ---- what the maker says ---- */
+
+static void add_missing(struct keeper *k)
+{
+	struct jar_facts *f = &k->facts;
+
+	if (f->landlock_abi == 0)
+		f->missing |= JAR_MISSING_LANDLOCK;
+	else if (f->landlock_abi < 6)
+		f->missing |= JAR_MISSING_SCOPE;
+	if (k->slot.single)
+		f->missing |= JAR_MISSING_UID_RANGE | JAR_MISSING_GROUPS;
+	if (k->cg.dir[CGROUP_MEMORY] < 0)
+		f->missing |= JAR_MISSING_MEMORY;
+	if (k->cg.dir[CGROUP_PIDS] < 0)
+		f->missing |= JAR_MISSING_PIDS;
+	if (k->cg.dir[CGROUP_CPU] < 0 || k->cg.dir[CGROUP_CPUACCT] < 0)
+		f->missing |= JAR_MISSING_CPU;
+	if (k->spec.flags & JAR_NET_HOST)
+		f->missing |= JAR_MISSING_NETNS;
+	f->cgroup_version = k->cg_host.version;
+	f->rootless = k->slot.rootless;
+	f->net_host = !!(k->spec.flags & JAR_NET_HOST);
+	f->host_uid = k->slot.single ? getuid() : k->slot.uids.start + (k->slot.rootless ? 1 : 2);
+}
+
+static void on_made(struct keeper *k, const struct maker_msg *msg, const int *fds, unsigned nfds)
+{
+	struct keeper_event ev = { 0 };
+	struct err e = { 0 };
+
+	if (nfds != 2)
+		return;
+	k->init_pidfd = fds[0];
+	k->data = fds[1];
+	k->facts = msg->facts;
+	add_missing(k);
+	if (k->facts.missing & JAR_REQUIRED && !(k->spec.flags & JAR_DEGRADED)) {
+		err_set(&e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
+		err_hint(&e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
+		kill_jar(k);
+		k->running = false;
+		tell_failed(k, &e);
+		return;
+	}
+	k->made = true;
+	ev.facts = k->facts;
+	tell(k, KEEPER_MADE, &ev);
+}
+
+/* The host's number of the process behind a pidfd, or -1 when it is gone. */
+static pid_t pidfd_pid(int pidfd)
+{
+	char path[64], text[512], *p;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return -1;
+	p = strstr(text, "\nPid:");
+	return p ? (pid_t)strtol(p + 5, NULL, 10) : -1;
+}
+
+/* A maker that was taken over must not have foreign processes moved into a guest's cgroup: only ids of the slot are moved. */
+static bool in_slot(struct keeper *k, pid_t pid)
+{
+	char path[48];
+	struct stat st;
+
+	if (k->slot.rootless)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && ((st.st_uid >= k->slot.uids.start &&
+					 st.st_uid < k->slot.uids.start + k->slot.uids.count));
+}
+
+static void on_guest(struct keeper *k, int *fds, unsigned nfds)
+{
+	struct err e = { 0 };
+	char placed = GATE_PLACED;
+	pid_t pid;
+
+	if (nfds != 2 || !k->made || !k->running)
+		return;
+	fd_close(&k->guest_pidfd);
+	k->guest_pidfd = take_fd(&fds[0]);
+	pid = pidfd_pid(k->guest_pidfd);
+	if (pid <= 0 || !in_slot(k, pid))
+		err_set(&e, ERR_SETUP, "the guest's process cannot be identified");
+	else if (step_point("cgroup-place", &e) == 0 && cgroup_place(&k->cg, &k->cg_host, pid, &e) == 0 &&
+		 (write(fds[1], &placed, 1) == 1))
+		return;
+	/* It died first: the maker knows why and says so next. */
+	if (!e.kind || e.sys == ESRCH)
+		return;
+	kill_jar(k);
+	k->running = false;
+	tell_failed(k, &e);
+}
+
+static void on_started(struct keeper *k, const struct maker_msg *msg)
+{
+	struct keeper_event ev = { 0 };
+
+	k->started = true;
+	k->ev.started_ns = ev.evidence.started_ns = msg->evidence.started_ns;
+	k->deadline_ns = k->ev.started_ns + k->limits.wall_ms * NS_PER_MS;
+	k->next_poll_ns = k->ev.started_ns + POLL_NS;
+	k->cpu_check_ns = k->limits.cpu_ms ? k->ev.started_ns : 0;
+	tell(k, KEEPER_STARTED, &ev);
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void look_at_disk(struct keeper *k)
+{
+	struct statfs s;
+
+	if (k->data < 0 || fstatfs(k->data, &s) < 0)
+		return;
+	k->ev.disk_size_bytes = (uint64_t)s.f_blocks * (uint64_t)s.f_bsize;
+	k->ev.disk_used_bytes = (uint64_t)(s.f_blocks - s.f_bfree) * (uint64_t)s.f_bsize;
+	k->ev.inodes_free = s.f_ffree;
+	if (s.f_bfree == 0 || s.f_ffree == 0)
+		k->disk_full = true;
+}
+
+static void on_exited(struct keeper *k, const struct maker_msg *msg)
+{
+	struct keeper_event ev = { 0 };
+	struct cgroup_counters c;
+
+	if (!k->running)
+		return;
+	/* Counters first, while they are about this guest alone; then death for what it left behind. */
+	cgroup_read(&k->cg, &k->cg_host, &c);
+	look_at_disk(k);
+	if (k->last)
+		kill_jar(k);
+	k->ev.ended_ns = msg->evidence.ended_ns;
+	k->ev.code = msg->evidence.code;
+	k->ev.status = msg->evidence.status;
+	k->ev.rusage_cpu_ns = msg->evidence.rusage_cpu_ns;
+	k->ev.rusage_maxrss_bytes = msg->evidence.rusage_maxrss_bytes;
+	/* It may have ended by itself in the moment before our SIGKILL reached it. */
+	if (k->ev.ended_by != JAR_ENDED_ITSELF && !(k->ev.code == CLD_KILLED && k->ev.status == SIGKILL))
+		k->ev.ended_by = JAR_ENDED_ITSELF;
+	c.cpu_ns = minus(c.cpu_ns, k->base.cpu_ns);
+	c.throttled_ns = minus(c.throttled_ns, k->base.throttled_ns);
+	c.oom_kills = minus(c.oom_kills, k->base.oom_kills);
+	c.memory_limit_hits = minus(c.memory_limit_hits, k->base.memory_limit_hits);
+	c.pids_limit_hits = minus(c.pids_limit_hits, k->base.pids_limit_hits);
+	k->ev.cg = c;
+	k->ev.disk_full = k->disk_full;
+	fd_close(&k->guest_pidfd);
+	k->running = false;
+	if (!k->started) {
+		struct err e = { 0 };
+
+		/* Its own report would have come first. */
+		err_set(&e, ERR_SETUP, "the guest's process ended while it was set up");
+		tell_failed(k, &e);
+		return;
+	}
+	ev.evidence = k->ev;
+	tell(k, KEEPER_EXITED, &ev);
+}
+
+static void on_failed(struct keeper *k, const struct maker_msg *msg)
+{
+	kill_jar(k);
+	k->running = false;
+	tell_failed(k, &msg->err);
+}
+
+static bool on_maker(struct keeper *k)
+{
+	static struct maker_msg msg;
+	struct keeper_event ev = { 0 };
+	int fds[2] = { -1, -1 };
+	unsigned nfds = 0;
+	ssize_t n = fd_recv(k->maker, &msg, sizeof(msg), fds, 2, &nfds);
+
+	if (n != sizeof(msg))
+		return false;
+	switch (msg.type) {
+	case MAKER_MADE:
+		on_made(k, &msg, fds, nfds);
+		return true; /* keeps both descriptors */
+	case MAKER_GUEST:
+		on_guest(k, fds, nfds);
+		break;
+	case MAKER_STARTED:
+		on_started(k, &msg);
+		break;
+	case MAKER_SYSCALL:
+		k->ev.has_syscall = 1;
+		k->ev.syscall = msg.evidence.syscall;
+		end_guest(k, JAR_ENDED_SYSCALL);
+		break;
+	case MAKER_EXITED:
+		on_exited(k, &msg);
+		break;
+	case MAKER_SCRUBBED:
+		tell(k, KEEPER_SCRUBBED, &ev);
+		break;
+	case MAKER_ENDED:
+		fd_close(&k->init_pidfd);
+		tell(k, KEEPER_ENDED, &ev);
+		break;
+	case MAKER_EXPORTED:
+		tell(k, KEEPER_EXPORTED, &ev);
+		break;
+	case MAKER_FAILED:
+		on_failed(k, &msg);
+		break;
+	default:
+		return false;
+	}
+	for (unsigned i = 0; i < nfds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return true;
+}
+
+/* ---- the watch ---- */
+
+static void watch_cpu(struct keeper *k, uint64_t now)
+{
+	uint64_t used, limit = k->limits.cpu_ms * NS_PER_MS, wait;
+
+	if (!k->cpu_check_ns || now < k->cpu_check_ns)
+		return;
+	used = minus(cgroup_cpu_ns(&k->cg, &k->cg_host), k->base.cpu_ns);
+	if (used >= limit) {
+		end_guest(k, JAR_ENDED_CPU);
+		return;
+	}
+	/* Not before the rest could be used up at full speed, and not more often than each 2 ms. */
+	wait = (limit - used) * 1000 / (k->limits.cpus_milli > 1000 ? k->limits.cpus_milli : 1000);
+	k->cpu_check_ns = now + (wait < 2 * NS_PER_MS ? 2 * NS_PER_MS : wait);
+}
+
+/* False when the guest's time is up. */
+static void watch(struct keeper *k)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (!k->running)
+		return;
+	if (now >= k->deadline_ns) {
+		struct err e = { 0 };
+
+		if (k->started) {
+			end_guest(k, JAR_ENDED_WALL);
+			k->deadline_ns = now + NS_PER_S;
+			return;
+		}
+		err_set(&e, ERR_SETUP, "the jar was not ready in time");
+		kill_jar(k);
+		k->running = false;
+		tell_failed(k, &e);
+		return;
+	}
+	if (!k->started)
+		return;
+	watch_cpu(k, now);
+	if (now >= k->next_poll_ns) {
+		look_at_disk(k);
+		k->next_poll_ns = now + POLL_NS;
+	}
+}
+
+static int poll_timeout(const struct keeper *k)
+{
+	uint64_t now = clock_mono_ns(), next = k->deadline_ns;
+
+	if (!k->running)
+		return -1;
+	if (k->started && k->next_poll_ns < next)
+		next = k->next_poll_ns;
+	if (k->started && k->cpu_check_ns && k->cpu_check_ns < next)
+		next = k->cpu_check_ns;
+	if (next <= now)
+		return 0;
+	return (int)((next - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void serve(struct keeper *k)
+{
+	for (;;) {
+		struct pollfd p[] = { { k->maker, POLLIN, 0 }, { k->front, POLLIN, 0 } };
+
+		if (poll(p, 2, poll_timeout(k)) < 0 && errno != EINTR)
+			return;
+		if (p[0].revents && k->maker >= 0 && !on_maker(k)) {
+			struct err e = { 0 };
+
+			err_set(&e, ERR_INTERNAL, "the jar's maker ended unexpectedly");
+			fd_close(&k->maker);
+			kill_jar(k);
+			k->running = false;
+			tell_failed(k, &e);
+		}
+		if (p[1].revents && !on_front(k))
+			return;
+		watch(k);
+	}
+}
+
+/* ---- start ---- */
+
+/* Rights on the host that are needed: id maps, sources of binds, killing guests. All else goes at once. */
+static int drop_rights(struct err *e)
+{
+	uint64_t keep = CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SYS_ADMIN) |
+			CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH);
+
+	if (geteuid() != 0)
+		return 0; /* newuidmap needs its own */
+	if (setgroups(0, NULL) < 0)
+		return err_sys(e, "drop the keeper's groups");
+	return caps_set(keep & caps_effective(), e) < 0 ? -1 : caps_no_new_privs(e);
+}
+
+static int prepare(struct keeper *k, struct err *e)
+{
+	char dir[256];
+
+	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
+	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0 ||
+	    start_maker(k, true, e) < 0 || step_point("cgroup-make", e) < 0)
+		return -1;
+	cgroup_host_open(&k->cg_host);
+	if (cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, e) < 0)
+		return -1;
+	k->cg_made = true;
+	return 0;
+}
+
+#ifdef BELLJAR_TEST_HOOKS
+/* The names of all steps that a test can make fail. */
+static int print_steps(void)
+{
+	static const char *const points[] = { "keeper-rights", "keeper-slot", "maker-clone", "maker-maps", "cgroup-make",
+					      "cgroup-limits", "cgroup-place", "jar-userns", "jar-users", "jar-sources",
+					      "jar-disk", "jar-clone", "guest-clone" };
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		puts(points[i]);
+	for (size_t i = 0; i < maker_step_count; i++)
+		puts(maker_steps[i].name);
+	for (size_t i = 0; i < init_step_count; i++)
+		puts(init_steps[i].name);
+	for (size_t i = 0; i < enter_step_count; i++)
+		puts(enter_steps[i].name);
+	return 0;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	static struct keeper k = { .front = KEEPER_FD, .maker = -1, .init_pidfd = -1, .data = -1, .guest_pidfd = -1 };
+	struct err e = { 0 };
+	struct stat st;
+
+	hook_init();
+	(void)argc, (void)argv;
+#ifdef BELLJAR_TEST_HOOKS
+	if (argc == 2 && strcmp(argv[1], "--steps") == 0)
+		return print_steps();
+#endif
+	if (argc == 3 && strcmp(argv[0], "belljar-maker") == 0) {
+		bool single = strcmp(argv[1], "single") == 0;
+		struct jar_ids ids = { single ? 0 : 1, single ? 0 : 2, single };
+
+		close_range(KEEPER_FD + 1, ~0U, 0);
+		fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
+		maker_main(KEEPER_FD, &ids, strcmp(argv[2], "net") == 0);
+	}
+	if (fstat(KEEPER_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+		fputs("belljar-keeper: belljar starts this program; it does nothing by itself\n", stderr);
+		return 2;
+	}
+	close_range(KEEPER_FD + 1, ~0U, 0);
+	fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
+	/* The terminal's signals are for the front; ours come over the socket. */
+	setsid();
+	signal(SIGPIPE, SIG_IGN);
+	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
+	if (geteuid() == 0)
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		k.cg.dir[c] = -1;
+	if (prepare(&k, &e) < 0) {
+		tell_failed(&k, &e);
+		/* The front may still be writing its request: let it read the answer. */
+		shutdown(k.front, SHUT_WR);
+		cleanup(&k);
+		return 1;
+	}
+	serve(&k);
+	cleanup(&k);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots: the host ids and cgroup names that one keeper has to itself, claimed by a lock. */
+#ifndef BELLJAR_KEEPER_SLOT_H
+#define BELLJAR_KEEPER_SLOT_H
+
+#include "base/err.h"
+#include "kernel/idmap.h"
+
+struct slot {
+	int lock;		 /* held as long as the slot is ours */
+	uint32_t number;
+	bool rootless, single;	 /* single: only the caller's own id could be had */
+	struct idmap_range uids, gids;
+	char cgroup[32];
+};
+
+/* Claims the first free slot. `run_dir` is where the locks are (made when missing). */
+int slot_claim(struct slot *out, const char *run_dir, struct err *e);
+/* Calls `fn` with the cgroup name of every slot that nobody uses, holding its lock meanwhile, and forgets the slot. */
+int slot_each_free(const char *run_dir, void (*fn)(const char *cgroup, void *ctx), void *ctx, struct err *e);
+/* Where locks and the list of runs are kept: /run/belljar for root; $XDG_RUNTIME_DIR/belljar or a private folder in /tmp for others. */
+int slot_run_dir(char *out, size_t size, struct err *e);
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control groups, version 1, version 2 and both at once: limits and the counters behind verdicts. */
+#include "kernel/cgroup.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/hook.h"
+#include "kernel/sys.h"
+
+#define PARENT "belljar"
+
+static const struct {
+	const char *name, *v2_name;
+	const char *guard; /* name of its test hook */
+} ctls[CGROUP_CTLS] = {
+	[CGROUP_MEMORY]	 = { "memory",	"memory", "cgroup_memory" },
+	[CGROUP_CPU]	 = { "cpu",	"cpu",	  "cgroup_cpu" },
+	[CGROUP_CPUACCT] = { "cpuacct", "cpu",	  "cgroup_cpu" },
+	[CGROUP_PIDS]	 = { "pids",	"pids",	  "cgroup_pids" },
+	[CGROUP_KILL]	 = { "kill",	NULL,	  "cgroup_kill" },
+};
+
+const char *cgroup_ctl_name(int ctl)
+{
+	return ctls[ctl].name;
+}
+
+const char *cgroup_version_name(int version)
+{
+	static const char *const names[] = { "none", "v1", "v2", "hybrid" };
+
+	return names[version];
+}
+
+/* True when `word` is one of the words of `list` separated by `sep` or white space. */
+static bool has_word(const char *list, const char *word, char sep)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = list; *p;) {
+		const char *end = p;
+
+		while (*end && *end != sep && !isspace((unsigned char)*end))
+			end++;
+		if ((size_t)(end - p) == n && memcmp(p, word, n) == 0)
+			return true;
+		while (*end == sep || isspace((unsigned char)*end))
+			end++;
+		p = end;
+	}
+	return false;
+}
+
+/* mountinfo writes blanks in paths as \040 and the like. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; s++) {
+		if (s[0] == '\\' && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[2]) &&
+		    isdigit((unsigned char)s[3])) {
+			*out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 3;
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out = '\0';
+}
+
+struct hierarchy {
+	char point[256];
+	char controllers[256]; /* v1: superblock options; v2: cgroup.controllers */
+	bool v2;
+};
+
+#define HIERARCHIES 20
+
+static int find_hierarchies(struct hierarchy *out)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[4096];
+	int n = 0;
+
+	if (!f)
+		return 0;
+	while (n < HIERARCHIES && fgets(line, sizeof(line), f)) {
+		char point[256], type[32], super[256];
+		char *dash = strstr(line, " - ");
+
+		if (!dash || sscanf(line, "%*s %*s %*s %*s %255s", point) != 1 ||
+		    sscanf(dash, " - %31s %*s %255s", type, super) != 2 || strncmp(type, "cgroup", 6) != 0)
+			continue;
+		unescape(point);
+		snprintf(out[n].point, sizeof(out[n].point), "%s", point);
+		out[n].v2 = strcmp(type, "cgroup2") == 0;
+		snprintf(out[n].controllers, sizeof(out[n].controllers), "%s", super);
+		n++;
+	}
+	fclose(f);
+	return n;
+}
+
+/* Makes sure that children of `dir` have the controllers; false when the kernel refuses one. */
+static bool enable_v2(int dir, const char *ctl)
+{
+	char now[256], text[40];
+
+	if (fd_read_file(dir, "cgroup.subtree_control", now, sizeof(now)) >= 0 && has_word(now, ctl, ' '))
+		return true;
+	snprintf(text, sizeof(text), "+%s", ctl);
+	return fd_write_file(dir, "cgroup.subtree_control", text) == 0;
+}
+
+/* Opens `base`/belljar, making it where we may. */
+static int open_parent(int base)
+{
+	if (mkdirat(base, PARENT, 0755) < 0 && errno != EEXIST)
+		return -1;
+	return openat(base, PARENT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/*
+ * Where in a v2 hierarchy our folder goes. Root: at the top, since inner groups with processes cannot hand out
+ * controllers. Others: the nearest delegated group above our own, for moving a process needs write access to the common
+ * ancestor (cgroups(7), delegation).
+ */
+static int v2_base(const char *point)
+{
+	char own[512], path[1024], *start, *end;
+
+	if (geteuid() == 0)
+		return open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd_read_file(AT_FDCWD, "/proc/self/cgroup", own, sizeof(own)) < 0)
+		return -1;
+	start = strstr(own, "0::/");
+	if (!start)
+		return -1;
+	start += 3;
+	end = strchr(start, '\n');
+	if (end)
+		*end = '\0';
+	while ((end = strrchr(start, '/'))) {
+		int dir;
+
+		*end = '\0';
+		if (!*start)
+			return -1;
+		snprintf(path, sizeof(path), "%.255s%.511s", point, start);
+		dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0)
+			continue;
+		if (faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
+		    faccessat(dir, ".", W_OK, AT_EACCESS) == 0)
+			return dir;
+		close(dir);
+	}
+	return -1;
+}
+
+static void use_v2(struct cgroup_host *h, const struct hierarchy *hi)
+{
+	auto_close int base = v2_base(hi->point);
+	auto_close int parent = -1;
+	char list[256] = "";
+
+	if (base < 0)
+		return;
+	if (fd_read_file(base, "cgroup.controllers", list, sizeof(list)) < 0)
+		list[0] = '\0';
+	parent = open_parent(base);
+	if (parent < 0)
+		return;
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		const char *name = ctls[c].v2_name;
+
+		if (h->ctl[c].parent >= 0)
+			continue;
+		if (name && (!has_word(list, name, ' ') || !enable_v2(base, name) || !enable_v2(parent, name)))
+			continue;
+		/* cgroup.kill exists from 5.14 on, in every group but the root. */
+		if (!name && faccessat(parent, "cgroup.kill", F_OK, 0) < 0)
+			continue;
+		h->ctl[c].parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
+		h->ctl[c].v2 = 1;
+	}
+}
+
+static void use_v1(struct cgroup_host *h, const struct hierarchy *hi)
+{
+	for (int c = 0; c < CGROUP_KILL; c++) {
+		auto_close int base = -1;
+
+		if (h->ctl[c].parent >= 0 || !has_word(hi->controllers, ctls[c].name, ','))
+			continue;
+		/* A v1 group can only be made by root: delegation by chown is not safe there. */
+		if (geteuid() != 0)
+			continue;
+		base = open(hi->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (base >= 0)
+			h->ctl[c].parent = open_parent(base);
+	}
+}
+
+static bool same_dir(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+void cgroup_host_open(struct cgroup_host *h)
+{
+	struct hierarchy hi[HIERARCHIES];
+	int n = find_hierarchies(hi);
+	bool v1 = false, v2 = false;
+
+	memset(h, 0, sizeof(*h));
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		h->ctl[c].parent = -1;
+		h->ctl[c].same = -1;
+	}
+	for (int i = 0; i < n; i++)
+		if (hi[i].v2)
+			use_v2(h, &hi[i]);
+	for (int i = 0; i < n; i++)
+		if (!hi[i].v2)
+			use_v1(h, &hi[i]);
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		if (hook_disabled(ctls[c].guard))
+			fd_close(&h->ctl[c].parent);
+		if (h->ctl[c].parent < 0)
+			continue;
+		if (c != CGROUP_KILL) {
+			v1 = v1 || !h->ctl[c].v2;
+			v2 = v2 || h->ctl[c].v2;
+		}
+		for (int d = 0; d < c; d++)
+			if (h->ctl[d].parent >= 0 && same_dir(h->ctl[c].parent, h->ctl[d].parent)) {
+				h->ctl[c].same = (int8_t)d;
+				break;
+			}
+	}
+	/* v1 controllers beside a v2 tree that only kills is what systemd calls hybrid. */
+	h->version = v1 && (v2 || h->ctl[CGROUP_KILL].parent >= 0) ? CGROUP_HYBRID
+		     : v1					    ? CGROUP_V1
+		     : v2					    ? CGROUP_V2
+								    : CGROUP_NONE;
+	if (!n)
+		snprintf(h->why, sizeof(h->why), "no cgroup file system is mounted");
+	else if (h->version == CGROUP_NONE)
+		snprintf(h->why, sizeof(h->why), "%s",
+			 geteuid() == 0 ? "no controller could be enabled"
+					: "no cgroup is delegated to this user (on systemd: run inside "
+					  "'systemd-run --user --scope')");
+}
+
+void cgroup_host_close(struct cgroup_host *h)
+{
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		fd_close(&h->ctl[c].parent);
+}
+
+/* Ends what a killed keeper may have left under our name: its jar is dead, its folders may not be. */
+static void clear_leftover(int parent, const char *name)
+{
+	auto_close int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char list[4096];
+
+	if (dir < 0)
+		return;
+	if (fd_write_file(dir, "cgroup.kill", "1") < 0 &&
+	    fd_read_file(dir, "cgroup.procs", list, sizeof(list)) > 0) {
+		char *save = NULL;
+
+		for (char *p = strtok_r(list, "\n", &save); p; p = strtok_r(NULL, "\n", &save)) {
+			pid_t pid = (pid_t)strtol(p, NULL, 10);
+
+			if (pid > 1)
+				kill(pid, SIGKILL);
+		}
+	}
+	for (int i = 0; i < 200 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno == EBUSY; i++)
+		nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+}
+
+bool cgroup_clear(const struct cgroup_host *h, const char *name)
+{
+	bool found = false;
+
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		if (h->ctl[c].parent >= 0 && h->ctl[c].same < 0 && faccessat(h->ctl[c].parent, name, F_OK, 0) == 0) {
+			clear_leftover(h->ctl[c].parent, name);
+			found = true;
+		}
+	return found;
+}
+
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, struct err *e)
+{
+	struct cgroup g = { .dir = { -1, -1, -1, -1, -1 } };
+
+	snprintf(g.name, sizeof(g.name), "%s", name);
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		int parent = h->ctl[c].parent;
+
+		if (parent < 0)
+			continue;
+		if (h->ctl[c].same >= 0) {
+			g.dir[c] = fcntl(g.dir[h->ctl[c].same], F_DUPFD_CLOEXEC, 3);
+			continue;
+		}
+		if (mkdirat(parent, name, 0755) < 0) {
+			if (errno != EEXIST)
+				goto fail;
+			clear_leftover(parent, name);
+			if (mkdirat(parent, name, 0755) < 0)
+				goto fail;
+		}
+		g.dir[c] = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (g.dir[c] < 0)
+			goto fail;
+	}
+	*out = g;
+	return 0;
+fail:
+	err_sys(e, "make cgroup %s/%s", PARENT, name);
+	cgroup_remove(&g, h, 0);
+	return -1;
+}
+
+static int write_num(int dir, const char *file, uint64_t v, struct err *e)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+	if (fd_write_file(dir, file, text) < 0)
+		return err_sys(e, "write %s to %s", text, file);
+	return 0;
+}
+
+static int limit_memory(int dir, bool v2, uint64_t bytes, struct err *e)
+{
+	if (v2) {
+		/* No swap: a limit that can be dodged by swapping is no limit. The file is absent without swap support. */
+		if (fd_write_file(dir, "memory.swap.max", "0") < 0 && errno != ENOENT)
+			return err_sys(e, "write memory.swap.max");
+		return write_num(dir, "memory.max", bytes, e);
+	}
+	/* v1 insists on memory <= memory+swap at every moment, so a raise goes the other way round. */
+	if (write_num(dir, "memory.limit_in_bytes", bytes, e) < 0) {
+		if (write_num(dir, "memory.memsw.limit_in_bytes", bytes, e) < 0 ||
+		    write_num(dir, "memory.limit_in_bytes", bytes, e) < 0)
+			return -1;
+	}
+	if (faccessat(dir, "memory.memsw.limit_in_bytes", F_OK, 0) == 0)
+		return write_num(dir, "memory.memsw.limit_in_bytes", bytes, e);
+	return 0;
+}
+
+static int limit_cpu(int dir, bool v2, uint64_t milli, struct err *e)
+{
+	uint64_t quota = milli * 100; /* of a period of 100,000 us */
+	char text[48];
+
+	/* The kernel refuses quotas under 1 ms. */
+	if (quota < 1000)
+		quota = 1000;
+	if (!v2)
+		return write_num(dir, "cpu.cfs_quota_us", quota, e);
+	snprintf(text, sizeof(text), "%llu 100000", (unsigned long long)quota);
+	if (fd_write_file(dir, "cpu.max", text) < 0)
+		return err_sys(e, "write cpu.max");
+	return 0;
+}
+
+int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const struct cgroup_limits *l,
+		 struct err *e)
+{
+	if (g->dir[CGROUP_MEMORY] >= 0 &&
+	    limit_memory(g->dir[CGROUP_MEMORY], h->ctl[CGROUP_MEMORY].v2, l->memory_bytes, e) < 0)
+		return -1;
+	if (g->dir[CGROUP_PIDS] >= 0 && write_num(g->dir[CGROUP_PIDS], "pids.max", l->pids, e) < 0)
+		return -1;
+	if (g->dir[CGROUP_CPU] >= 0 &&
+	    limit_cpu(g->dir[CGROUP_CPU], h->ctl[CGROUP_CPU].v2, l->cpus_milli, e) < 0)
+		return -1;
+	return 0;
+}
+
+int cgroup_place(const struct cgroup *g, const struct cgroup_host *h, pid_t pid, struct err *e)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		if (g->dir[c] < 0 || h->ctl[c].same >= 0)
+			continue;
+		if (fd_write_file(g->dir[c], "cgroup.procs", text) < 0)
+			return err_sys(e, "move the guest into cgroup '%s' (%s)", g->name, ctls[c].name);
+	}
+	return 0;
+}
+
+static uint64_t read_num(int dir, const char *file)
+{
+	char text[64];
+
+	if (fd_read_file(dir, file, text, sizeof(text)) < 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* The number after `key` in a "key value" file. */
+static uint64_t read_key(int dir, const char *file, const char *key)
+{
+	char text[4096];
+	size_t n = strlen(key);
+
+	if (fd_read_file(dir, file, text, sizeof(text)) < 0)
+		return 0;
+	for (char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+		if (strncmp(p, key, n) == 0 && p[n] == ' ')
+			return strtoull(p + n, NULL, 10);
+	return 0;
+}
+
+uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h)
+{
+	int dir = g->dir[CGROUP_CPUACCT];
+
+	if (dir < 0)
+		return 0;
+	return h->ctl[CGROUP_CPUACCT].v2 ? read_key(dir, "cpu.stat", "usage_usec") * 1000
+					 : read_num(dir, "cpuacct.usage");
+}
+
+void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgroup_counters *out)
+{
+	struct cgroup_counters c = { 0 };
+	int dir = g->dir[CGROUP_MEMORY];
+
+	if (dir >= 0) {
+		bool v2 = h->ctl[CGROUP_MEMORY].v2;
+
+		c.have |= 1U << CGROUP_MEMORY;
+		c.memory_now_bytes = read_num(dir, v2 ? "memory.current" : "memory.usage_in_bytes");
+		c.memory_peak_bytes = read_num(dir, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+		c.memory_limit_hits = v2 ? read_key(dir, "memory.events", "max") : read_num(dir, "memory.failcnt");
+		c.oom_kills = v2 ? read_key(dir, "memory.events", "oom_kill")
+				 : read_key(dir, "memory.oom_control", "oom_kill");
+	}
+	dir = g->dir[CGROUP_CPUACCT];
+	if (dir >= 0) {
+		c.have |= 1U << CGROUP_CPUACCT;
+		c.cpu_ns = cgroup_cpu_ns(g, h);
+	}
+	dir = g->dir[CGROUP_CPU];
+	if (dir >= 0) {
+		c.have |= 1U << CGROUP_CPU;
+		c.throttled_ns = h->ctl[CGROUP_CPU].v2 ? read_key(dir, "cpu.stat", "throttled_usec") * 1000
+						       : read_key(dir, "cpu.stat", "throttled_time");
+	}
+	dir = g->dir[CGROUP_PIDS];
+	if (dir >= 0) {
+		c.have |= 1U << CGROUP_PIDS;
+		c.pids_now = read_num(dir, "pids.current");
+		c.pids_peak = read_num(dir, "pids.peak"); /* from 6.1 on */
+		if (c.pids_peak < c.pids_now)
+			c.pids_peak = c.pids_now;
+		c.pids_limit_hits = read_key(dir, "pids.events", "max");
+	}
+	*out = c;
+}
+
+void cgroup_kill(const struct cgroup *g)
+{
+	if (g->dir[CGROUP_KILL] >= 0)
+		fd_write_file(g->dir[CGROUP_KILL], "cgroup.kill", "1");
+}
+
+int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_ms)
+{
+	int rc = 0;
+
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		if (g->dir[c] < 0)
+			continue;
+		fd_close(&g->dir[c]);
+		if (h->ctl[c].same >= 0)
+			continue;
+		/* A group stays busy for a moment after its last process was reaped. */
+		while (unlinkat(h->ctl[c].parent, g->name, AT_REMOVEDIR) < 0 && errno == EBUSY) {
+			if (!wait_ms) {
+				rc = -1;
+				break;
+			}
+			nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+			wait_ms--;
+		}
+	}
+	return rc;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Control groups, version 1, version 2 and both at once: limits and the counters behind verdicts. */
+#ifndef BELLJAR_KERNEL_CGROUP_H
+#define BELLJAR_KERNEL_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * On a hybrid host each controller lives in one hierarchy, v1 or v2, chosen by the host. So every controller is
+ * looked up on its own, and one group is a folder in each hierarchy that is in use. Nothing above this file
+ * knows which version serves which limit.
+ */
+enum cgroup_ctl {
+	CGROUP_MEMORY,
+	CGROUP_CPU,
+	CGROUP_CPUACCT, /* part of cpu on v2 */
+	CGROUP_PIDS,
+	CGROUP_KILL,	/* any v2 folder with cgroup.kill, controllers or not */
+	CGROUP_CTLS
+};
+
+enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2, CGROUP_HYBRID };
+
+struct cgroup_host {
+	struct {
+		int parent;   /* our folder in that hierarchy, -1: not to be had */
+		uint8_t v2;
+		int8_t same;  /* an earlier controller with the same folder, or -1 */
+	} ctl[CGROUP_CTLS];
+	int version;	      /* enum cgroup_version of what is in use */
+	char why[160];	      /* why something is missing, "" when all is there */
+};
+
+struct cgroup {
+	int dir[CGROUP_CTLS]; /* -1: not there; a controller that shares a folder has its own fd */
+	char name[32];
+};
+
+struct cgroup_limits {
+	uint64_t memory_bytes, pids, cpus_milli;
+};
+
+struct cgroup_counters {
+	uint64_t memory_peak_bytes, memory_limit_hits, oom_kills;
+	uint64_t cpu_ns, throttled_ns;
+	uint64_t pids_peak, pids_limit_hits;
+	uint64_t memory_now_bytes, pids_now;
+	uint32_t have; /* bits 1 << enum cgroup_ctl that were read */
+};
+
+/* Looks for every controller and opens (and, where allowed, makes) our parent folder "belljar". Never
+ * fails: what is missing is -1 and said in `why`. */
+void cgroup_host_open(struct cgroup_host *h);
+void cgroup_host_close(struct cgroup_host *h);
+const char *cgroup_version_name(int version);
+const char *cgroup_ctl_name(int ctl);
+
+/* Makes the group `name` in every hierarchy. A leftover of that name is emptied, removed and made anew: the caller
+ * holds the lock that makes the name its own. */
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, struct err *e);
+int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const struct cgroup_limits *l,
+		 struct err *e);
+/* Moves a process into the group. */
+int cgroup_place(const struct cgroup *g, const struct cgroup_host *h, pid_t pid, struct err *e);
+/* Reads what there is; missing files leave zeros. */
+void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgroup_counters *out);
+/* CPU time used so far in nanoseconds; 0 when not known. */
+uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h);
+/* Kills everything in the group by the kernel's own means where there are any. */
+void cgroup_kill(const struct cgroup *g);
+/* Ends and removes what is left of the group `name`; the caller holds its lock. True when there was something. */
+bool cgroup_clear(const struct cgroup_host *h, const char *name);
+/* Removes the folders, waiting up to `wait_ms` for the last process to be gone. 0, or -1 when one stays. */
+int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_ms);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* User namespaces' id maps, and the host ids that belljar may use. */
+#ifndef BELLJAR_KERNEL_IDMAP_H
+#define BELLJAR_KERNEL_IDMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Host ids start here when root runs belljar: far from any distribution's ranges. */
+#define IDMAP_BASE	0x70000000U
+/* One jar's slot: ids 0 (maker), 1 (init), 2 (guest) of the intermediate namespace; the rest is kept free
+ * for sessions with more than one guest identity. */
+#define IDMAP_SLOT_IDS	8U
+#define IDMAP_SLOTS	16384U
+
+struct idmap_range {
+	uint32_t start, count;
+};
+
+/* Writes /proc/<pid>/{setgroups,uid_map,gid_map}. `deny_groups` writes "deny" first, which the kernel asks
+ * of callers without privileges. */
+int idmap_write(pid_t pid, const char *uid_map, const char *gid_map, bool deny_groups, struct err *e);
+
+/* Fails when [start, start+count) meets an id of /etc/passwd, /etc/group, /etc/subuid or /etc/subgid. */
+int idmap_check_free(struct idmap_range r, struct err *e);
+
+/* The caller's first range in /etc/subuid or /etc/subgid (`file`); 0 when found, -1 when there is none. */
+int idmap_find_sub(const char *file, uid_t uid, const char *name, struct idmap_range *out);
+
+/* Runs newuidmap/newgidmap for `pid`: inside 0 is the caller itself, 1.. are `sub`. `pid` must be
+ * the caller's own child: nobody else chooses it. */
+int idmap_run_helpers(pid_t pid, struct idmap_range uids, struct idmap_range gids, struct err *e);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Landlock: what of the jar's own root a guest may read, write and execute. */
+#ifndef BELLJAR_KERNEL_LANDLOCK_H
+#define BELLJAR_KERNEL_LANDLOCK_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum landlock_right {
+	LANDLOCK_READ_EXEC,	/* read files and folders, execute */
+	LANDLOCK_WRITE,		/* everything but device nodes, execute included */
+	LANDLOCK_WRITE_NOEXEC,	/* the same without execute */
+	LANDLOCK_DEVICE,	/* read and write one device node, no device ioctl */
+	LANDLOCK_TTY,		/* the same with ioctl (pseudo terminals) */
+};
+
+/* The kernel's ABI version, 0 where Landlock is missing or off. */
+int landlock_abi(void);
+/* A ruleset that denies all it can handle under `abi`; descriptor or -1. */
+int landlock_new(int abi, struct err *e);
+/* Allows `right` beneath `path` in the caller's root. A path that does not exist is an error. */
+int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right right, struct err *e);
+/* Puts the caller under the ruleset for good. Needs no_new_privs. */
+int landlock_enforce(int ruleset, struct err *e);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guest's system call filter: compiled at build time from seccomp_table.h, loaded last. */
+#ifndef BELLJAR_KERNEL_SECCOMP_H
+#define BELLJAR_KERNEL_SECCOMP_H
+
+#include <linux/filter.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+extern const struct sock_filter seccomp_guest_filter[];
+extern const size_t seccomp_guest_filter_len;
+/* First 12 hex digits of the SHA-256 of the filter: the profile's name in results. */
+extern const char seccomp_guest_profile[];
+
+/* Loads the guest filter into the calling process. Returns the descriptor on which the kernel reports calls
+ * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs. */
+int seccomp_load_guest(struct err *e);
+
+/* A call of the kill set, as the kernel told it. */
+struct seccomp_event {
+	uint32_t pid;	/* in the reader's pid namespace */
+	uint32_t arch;	/* AUDIT_ARCH_* */
+	int32_t nr;
+};
+
+/* Reads one report from a listener; 0, or -1 when it was withdrawn (the caller died). The caller stays
+ * blocked in the kernel until it is killed or the listener is closed. */
+int seccomp_read_event(int listener, struct seccomp_event *out);
+
+/* "reboot", or NULL for a number that this build does not know. */
+const char *seccomp_syscall_name(uint32_t arch, int nr);
+/* "x86_64", "i386", "x32", "unknown". */
+const char *seccomp_arch_name(uint32_t arch, int nr);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* System calls that Debian 12's glibc or kernel headers do not wrap or define. */
+#ifndef BELLJAR_KERNEL_SYS_H
+#define BELLJAR_KERNEL_SYS_H
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mount.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x00001000
+#endif
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+struct sys_clone_args {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+		set_tid_size, cgroup;
+};
+
+/*
+ * fork() with namespaces: the child continues at the call, on a copy of the parent's memory.
+ * Only for single-threaded callers. Returns like fork(); *pidfd is close-on-exec.
+ */
+static inline pid_t sys_clone(uint64_t flags, int *pidfd)
+{
+	struct sys_clone_args a = { .flags = flags, .exit_signal = SIGCHLD };
+
+	if (pidfd) {
+		a.flags |= CLONE_PIDFD;
+		a.pidfd = (uint64_t)(uintptr_t)pidfd;
+	}
+	return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+}
+
+static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t mode,
+			      uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .mode = mode, .resolve = resolve };
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+static inline int sys_pivot_root(const char *new_root, const char *put_old)
+{
+	return (int)syscall(SYS_pivot_root, new_root, put_old);
+}
+
+/* waitid with the resource usage, which glibc's wrapper leaves out. */
+static inline int sys_waitid(int type, int id, siginfo_t *info, int options, struct rusage *ru)
+{
+	return (int)syscall(SYS_waitid, type, id, info, options, ru);
+}
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Artifacts on the host's side: what came out of a jar, written where the caller wants it, and only there. */
+#include "run/artifacts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "jar/feed.h"
+#include "kernel/sys.h"
+
+#define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+void artifacts_init(struct artifacts *x, struct arena *a)
+{
+	memset(x, 0, sizeof(*x));
+	x->arena = a;
+	x->last = &x->list;
+	x->out = -1;
+}
+
+/* Files that editors, shells, package managers or test runners of the host execute when they see them (HI-14). */
+static bool runs_on_host(const char *path)
+{
+	static const char *const names[] = { ".bashrc", ".bash_profile", ".profile", ".zshrc", ".envrc", ".npmrc", ".mcp.json",
+					     "conftest.py", "sitecustomize.py", "usercustomize.py", "Makefile", "package.json",
+					     "CLAUDE.md", "AGENTS.md" };
+	static const char *const dirs[] = { ".git/", ".vscode/", ".idea/", ".claude/", ".github/" };
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t n = strlen(base);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(base, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (strncmp(path, dirs[i], strlen(dirs[i])) == 0 || strstr(path, dirs[i]))
+			return true;
+	return n > 4 && strcmp(base + n - 4, ".pth") == 0;
+}
+
+static struct artifact *add(struct artifacts *x, const char *path)
+{
+	struct artifact *a = arena_alloc(x->arena, sizeof(*a));
+
+	a->path = arena_dup(x->arena, path);
+	if (runs_on_host(path))
+		a->review = "executes-on-host";
+	*x->last = a;
+	x->last = &a->next;
+	x->count++;
+	return a;
+}
+
+static void refuse(struct artifacts *x, struct artifact *a, const char *why)
+{
+	a->refused = arena_dup(x->arena, why);
+	x->refused++;
+}
+
+/* Opens the folder that `name` goes into, making it beneath `out`; symlinks on the way are never followed. */
+static int open_parent(int out, char *name, const char **leaf)
+{
+	int dir = fcntl(out, F_DUPFD_CLOEXEC, 3);
+	char *part = name, *slash;
+
+	while (dir >= 0 && (slash = strchr(part, '/'))) {
+		int next;
+
+		*slash = '\0';
+		mkdirat(dir, part, 0755);
+		next = sys_openat2(dir, part, O_RDONLY | O_DIRECTORY, 0, BENEATH);
+		close(dir);
+		dir = next;
+		part = slash + 1;
+	}
+	*leaf = part;
+	return dir;
+}
+
+/* A fresh file under a temporary name, renamed when complete: what was there is replaced whole, never written through (a hard link or
+ * symlink of the host's stays as it was). */
+struct sink {
+	int dir, fd;
+	const char *leaf;
+	char temp[32];
+};
+
+static int sink_open(struct sink *s, int out, char *name)
+{
+	static unsigned counter;
+
+	s->dir = open_parent(out, name, &s->leaf);
+	if (s->dir < 0)
+		return -1;
+	snprintf(s->temp, sizeof(s->temp), ".belljar-%d-%u", getpid(), counter++);
+	s->fd = openat(s->dir, s->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return s->fd < 0 ? -1 : 0;
+}
+
+static int sink_finish(struct sink *s, const struct feed_rec *r)
+{
+	struct timespec t[2] = { { 0, UTIME_OMIT }, { r->mtime_ns / 1000000000, r->mtime_ns % 1000000000 } };
+
+	/* A guest's mode is a wish: no setuid, not writable for others. A time before 1970 is no time. */
+	if (fchmod(s->fd, r->mode & 0777 & ~022U) < 0 || (r->mtime_ns > 0 && futimens(s->fd, t) < 0))
+		return -1;
+	return renameat(s->dir, s->temp, s->dir, s->leaf);
+}
+
+static void sink_done(struct sink *s)
+{
+	if (s->dir >= 0 && s->temp[0])
+		unlinkat(s->dir, s->temp, 0);
+	fd_close(&s->fd);
+	fd_close(&s->dir);
+}
+
+static bool is_like(int fd, const struct feed_rec *r)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == r->size &&
+	       (st.st_mode & 0777) == (r->mode & 0777);
+}
+
+static bool same_bytes(int fd, const char *data, size_t len)
+{
+	static char block[65536];
+
+	return fd_read_all(fd, block, len) == 0 && memcmp(block, data, len) == 0;
+}
+
+static int read_file(struct artifacts *x, int in, const struct feed_rec *r, struct artifact *a, char *name, struct err *e)
+{
+	struct sink s = { -1, -1, NULL, "" };
+	/* Compared by content: a guest that sets sizes and times back hides nothing (HI-11). */
+	auto_close int old = x->workspace ? sys_openat2(x->out, name, O_RDONLY | O_NONBLOCK, 0, BENEATH) : -1;
+	bool same = is_like(old, r);
+	EVP_MD_CTX *hash = EVP_MD_CTX_new();
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	static char block[65536];
+	uint64_t left = r->size;
+	unsigned n = 0;
+	bool writing = x->out >= 0 && !a->skipped;
+	int rc = -1;
+
+	if (!hash || EVP_DigestInit_ex(hash, EVP_sha256(), NULL) != 1) {
+		err_set(e, ERR_INTERNAL, "no SHA-256");
+		goto out;
+	}
+	if (writing && sink_open(&s, x->out, name) < 0) {
+		refuse(x, a, "could not be written to the target folder");
+		writing = false;
+	}
+	while (left) {
+		size_t want = left < sizeof(block) ? (size_t)left : sizeof(block);
+
+		if (fd_read_all(in, block, want) != 0) {
+			err_set(e, ERR_INTERNAL, "artifacts ended in the middle of a file");
+			goto out;
+		}
+		EVP_DigestUpdate(hash, block, want);
+		same = same && same_bytes(old, block, want);
+		if (writing && fd_write_all(s.fd, block, want) < 0) {
+			refuse(x, a, "the target folder is full or not writable");
+			writing = false;
+		}
+		left -= want;
+	}
+	a->unchanged = same;
+	if (same)
+		writing = false;
+	if (writing && sink_finish(&s, r) < 0)
+		refuse(x, a, "could not be put in its place");
+	else if (writing)
+		s.temp[0] = '\0';
+	EVP_DigestFinal_ex(hash, digest, &n);
+	for (unsigned i = 0; i < n && i < 32; i++)
+		snprintf(a->sha256 + i * 2, 3, "%02x", digest[i]);
+	a->size = r->size;
+	a->mode = r->mode & 0777 & ~022U;
+	rc = 0;
+out:
+	sink_done(&s);
+	EVP_MD_CTX_free(hash);
+	return rc;
+}
+
+/* A link comes back only into a workspace, only when it stays inside: relative and without "..". */
+static void make_link(struct artifacts *x, struct artifact *a, char *name)
+{
+	const char *leaf;
+	bool inside = a->link[0] != '/' && !strstr(a->link, "..");
+
+	if (!x->workspace || x->out < 0 || !inside) {
+		refuse(x, a, inside ? "is a symlink" : "is a symlink that leaves the folder");
+		return;
+	}
+	auto_close int dir = open_parent(x->out, name, &leaf);
+	if (dir < 0 || (unlinkat(dir, leaf, 0) < 0 && errno != ENOENT) || symlinkat(a->link, dir, leaf) < 0)
+		refuse(x, a, "could not be put in its place");
+}
+
+static void make_dir(struct artifacts *x, struct artifact *a, char *name)
+{
+	const char *leaf;
+
+	a->dir = true;
+	if (x->out < 0)
+		return;
+	auto_close int dir = open_parent(x->out, name, &leaf);
+	if (dir < 0 || (mkdirat(dir, leaf, 0755) < 0 && errno != EEXIST))
+		refuse(x, a, "could not be put in its place");
+}
+
+static int read_text(int in, uint64_t size, char *out, struct err *e)
+{
+	if (size && fd_read_all(in, out, (size_t)size) != 0)
+		return err_set(e, ERR_INTERNAL, "artifacts ended in the middle of a record");
+	out[size] = '\0';
+	return 0;
+}
+
+static int read_record(struct artifacts *x, int in, const struct feed_rec *r, struct err *e)
+{
+	char name[FEED_NAME_MAX], text[FEED_NAME_MAX];
+	const char *relative = name;
+	struct artifact *a;
+
+	if (read_text(in, r->name_len, name, e) < 0)
+		return -1;
+	if (r->type != FEED_FILE && read_text(in, r->size, text, e) < 0)
+		return -1;
+	if (name[0] == '/')
+		relative++;
+	if (strlen(name) != r->name_len || !feed_name_ok(relative, strlen(relative)))
+		return err_set(e, ERR_INTERNAL, "artifacts hold a name that leaves its folder");
+	a = add(x, name);
+	if (x->skip && strcmp(x->skip, name) == 0)
+		a->skipped = true;
+	/* Outside of the workspace copy, absolute names are put beneath --out as they are: tmp/x. */
+	memmove(name, relative, strlen(relative) + 1);
+	switch (r->type) {
+	case FEED_FILE:
+		return read_file(x, in, r, a, name, e);
+	case FEED_DIR:
+		make_dir(x, a, name);
+		return 0;
+	case FEED_LINK:
+		a->link = arena_dup(x->arena, text);
+		make_link(x, a, name);
+		return 0;
+	case FEED_REFUSED:
+		refuse(x, a, text);
+		return 0;
+	default:
+		return err_set(e, ERR_INTERNAL, "artifacts hold a record that does not belong there");
+	}
+}
+
+int artifacts_read(struct artifacts *x, int in, struct err *e)
+{
+	for (;;) {
+		struct feed_rec r;
+
+		if (fd_read_all(in, &r, sizeof(r)) != 0)
+			return err_set(e, ERR_INTERNAL, "artifacts ended early");
+		if (feed_check(&r, e) < 0)
+			return -1;
+		if (r.type == FEED_END)
+			return 0;
+		if (r.name_len == 0)
+			return err_set(e, ERR_INTERNAL, "artifacts hold a record that does not belong there");
+		if (read_record(x, in, &r, e) < 0)
+			return -1;
+	}
+}

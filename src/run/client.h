@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front's end of the keeper: starts it, then gives its own rights away. */
+#ifndef BELLJAR_RUN_CLIENT_H
+#define BELLJAR_RUN_CLIENT_H
+
+#include <sys/types.h>
+
+#include "keeper/proto.h"
+
+struct client {
+	int sock;
+	pid_t pid;
+};
+
+/* Starts belljar-keeper (beside this program, else where it was installed). Called before anything foreign is read. */
+int client_start(struct client *c, struct err *e);
+/* Drops every capability of this process but reading and writing the caller's files; no program started from here can gain any. */
+int client_drop_rights(struct err *e);
+int client_send(struct client *c, const void *req, size_t len, const int *fds, unsigned nfds, struct err *e);
+/* The next event. When the keeper is gone, KEEPER_FAILED says so. */
+void client_read(struct client *c, struct keeper_event *ev);
+void client_close(struct client *c);
+
+#endif

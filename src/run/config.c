@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration: system, user and project files and the environment, below what the command line says. */
+#include "run/config.h"
+
+#include <libfyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *config_source_name(enum config_source s)
+{
+	static const char *const names[] = { "default", "system file", "user file", "project file", "environment" };
+
+	return names[s];
+}
+
+static int bad(struct err *e, const char *path, const char *key, const char *why)
+{
+	err_set(e, ERR_INPUT, "%s: '%.60s' %s", path, key, why);
+	return err_hint(e, "belljar config lists the keys");
+}
+
+/* A project's file comes with code that nobody has read: it may lower limits and nothing else. */
+static int check_tighter(const struct opt *o, const struct request *before, const struct request *after, const char *path,
+			 struct err *e)
+{
+	const char *a = (const char *)before + o->at, *b = (const char *)after + o->at;
+	bool looser;
+
+	if (!(o->flags & OPT_TIGHTEN))
+		return bad(e, path, o->name, "cannot be set by a project's file");
+	if (o->kind == OPT_FLAG)
+		looser = *(const bool *)a && !*(const bool *)b;
+	else
+		/* 0 is "no limit". */
+		looser = *(const uint64_t *)a && (*(const uint64_t *)b > *(const uint64_t *)a || !*(const uint64_t *)b);
+	return looser ? bad(e, path, o->name, "can only be made tighter by a project's file") : 0;
+}
+
+static int set_layers(struct config *c, struct fy_node *n, const char *path, struct arena *a, struct err *e)
+{
+	struct fy_node_pair *pair;
+	void *it = NULL;
+
+	if (!fy_node_is_mapping(n))
+		return bad(e, path, "layers", "must be a mapping of NAME: SRC:DST");
+	while ((pair = fy_node_mapping_iterate(n, &it))) {
+		const char *k = fy_node_get_scalar0(fy_node_pair_key(pair)), *v = fy_node_get_scalar0(fy_node_pair_value(pair));
+
+		if (!k || !v || !strchr(v, ':'))
+			return bad(e, path, "layers", "must be a mapping of NAME: SRC:DST");
+		strlist_add(a, &c->layers, arena_fmt(a, "%s=%s", k, v));
+	}
+	return 0;
+}
+
+static int set_key(struct config *c, struct request *r, enum config_source from, const char *path, const char *key,
+		   struct fy_node *value, struct arena *a, struct err *e)
+{
+	const struct opt *o = opt_find(request_opts, key);
+	const char *text = fy_node_get_scalar0(value);
+	struct request before = *r;
+
+	if (strcmp(key, "layers") == 0 && from != CONFIG_PROJECT)
+		return set_layers(c, value, path, a, e);
+	if (strcmp(key, "allow-host-network") == 0 && from != CONFIG_PROJECT) {
+		c->allow_host_network = text && strcmp(text, "true") == 0;
+		return 0;
+	}
+	if (!o || !(o->flags & OPT_CONFIG))
+		return bad(e, path, key, from == CONFIG_PROJECT ? "cannot be set by a project's file" : "is not a setting");
+	if (!text)
+		return bad(e, path, key, "must be a single value");
+	if (opt_set(o, r, text, arena_fmt(a, "%s: %s", path, key), a, e) < 0) {
+		e->kind = ERR_INPUT;
+		return -1;
+	}
+	if (from == CONFIG_PROJECT && check_tighter(o, &before, r, path, e) < 0)
+		return -1;
+	c->from[o - request_opts] = from;
+	return 0;
+}
+
+static int load_file(struct config *c, struct request *r, enum config_source from, const char *path, struct arena *a,
+		     struct err *e)
+{
+	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
+	struct fy_document *doc;
+	struct fy_node *root;
+	struct fy_node_pair *pair;
+	void *it = NULL;
+	int rc = 0;
+
+	if (access(path, F_OK) < 0)
+		return 0;
+	snprintf(c->paths[from], sizeof(c->paths[from]), "%s", path);
+	doc = fy_document_build_from_file(&cfg, path);
+	root = doc ? fy_document_root(doc) : NULL;
+	if (!root || !fy_node_is_mapping(root)) {
+		if (doc)
+			fy_document_destroy(doc);
+		return err_set(e, ERR_INPUT, "%s is not a YAML mapping", path);
+	}
+	while (rc == 0 && (pair = fy_node_mapping_iterate(root, &it))) {
+		const char *key = fy_node_get_scalar0(fy_node_pair_key(pair));
+
+		rc = set_key(c, r, from, path, key ? key : "", fy_node_pair_value(pair), a, e);
+	}
+	fy_document_destroy(doc);
+	return rc;
+}
+
+static int load_env(struct config *c, struct request *r, struct arena *a, struct err *e)
+{
+	for (const struct opt *o = request_opts; o->name; o++) {
+		char name[64];
+		const char *text;
+
+		if (!(o->flags & OPT_CONFIG))
+			continue;
+		opt_env_name(o, name, sizeof(name));
+		text = getenv(name);
+		if (!text)
+			continue;
+		if (opt_set(o, r, text, name, a, e) < 0)
+			return -1;
+		c->from[o - request_opts] = CONFIG_ENV;
+	}
+	return 0;
+}
+
+int config_load(struct config *c, struct request *r, struct arena *a, struct err *e)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char base[400] = "", path[512];
+
+	memset(c, 0, sizeof(*c));
+	opt_defaults(request_opts, r, a);
+	if (xdg && xdg[0] == '/')
+		snprintf(base, sizeof(base), "%s/belljar", xdg);
+	else if (home && home[0] == '/')
+		snprintf(base, sizeof(base), "%s/.config/belljar", home);
+	if (load_file(c, r, CONFIG_SYSTEM, "/etc/belljar/config.yaml", a, e) < 0 || language_load_dir("/etc/belljar/languages", e) < 0)
+		return -1;
+	if (base[0]) {
+		snprintf(path, sizeof(path), "%s/config.yaml", base);
+		if (load_file(c, r, CONFIG_USER, path, a, e) < 0)
+			return -1;
+		snprintf(path, sizeof(path), "%s/languages", base);
+		if (language_load_dir(path, e) < 0)
+			return -1;
+	}
+	if (load_file(c, r, CONFIG_PROJECT, ".belljar.yaml", a, e) < 0)
+		return -1;
+	return load_env(c, r, a, e);
+}

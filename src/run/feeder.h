@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The feed, writing side: files, arguments and environment of a request, streamed without blocking. */
+#ifndef BELLJAR_RUN_FEEDER_H
+#define BELLJAR_RUN_FEEDER_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "run/request.h"
+
+struct feed_entry;
+
+struct feeder {
+	struct arena *arena;
+	struct feed_entry *entries, **last, *at;
+	uint64_t bytes; /* of all files, for the check against the disk limit */
+	size_t count;
+	/* being sent */
+	int source;	/* open file, -1 */
+	uint64_t left;	/* of its data */
+	struct buf out;
+	size_t out_at;
+	bool done;
+};
+
+void feeder_init(struct feeder *f, struct arena *a);
+void feeder_done(struct feeder *f);
+/* A file of the host or a folder with all in it. Symlinks are copied as such; devices, FIFOs and sockets are refused. */
+int feeder_add_path(struct feeder *f, const char *source, const char *name, const char *option, struct err *e);
+int feeder_add_bytes(struct feeder *f, const char *name, const char *data, size_t len, uint32_t mode, struct err *e);
+int feeder_add_words(struct feeder *f, uint32_t type, const char *const *words, struct err *e);
+int feeder_add_cwd(struct feeder *f, const char *path);
+/* The last record: execute. */
+int feeder_go(struct feeder *f);
+/* The names of all files and links, to see later which of them are gone. */
+void feeder_names(const struct feeder *f, struct strlist *out);
+/* Writes what the pipe takes. 1 when all is sent, 0 when it would block, -1 on an error (a file that cannot be read any more). */
+int feeder_write(struct feeder *f, int fd, struct err *e);
+
+#endif

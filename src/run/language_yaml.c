@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a language row from YAML; used by the build (tools/lang-gen.c) and for an operator's own rows. */
+#include <libfyaml.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/language.h"
+
+#define LIST_MAX 64
+
+static char *scalar_dup(struct fy_node *n)
+{
+	size_t len;
+	const char *s = fy_node_get_scalar(n, &len);
+
+	return s ? strndup(s, len) : NULL;
+}
+
+/* A sequence of scalars, or a mapping as K=V; NULL when it is neither. */
+static const char *const *list_dup(struct fy_node *n)
+{
+	const char **out = calloc(LIST_MAX + 1, sizeof(*out));
+	struct fy_node *item;
+	struct fy_node_pair *pair;
+	void *it = NULL;
+	size_t count = 0;
+
+	if (!out)
+		return NULL;
+	if (fy_node_is_sequence(n)) {
+		while (count < LIST_MAX && (item = fy_node_sequence_iterate(n, &it)))
+			out[count++] = scalar_dup(item);
+	} else if (fy_node_is_mapping(n)) {
+		while (count < LIST_MAX && (pair = fy_node_mapping_iterate(n, &it))) {
+			char *k = scalar_dup(fy_node_pair_key(pair)), *v = scalar_dup(fy_node_pair_value(pair));
+			char *text = NULL;
+
+			if (k && v && asprintf(&text, "%s=%s", k, v) > 0)
+				out[count++] = text;
+			free(k);
+			free(v);
+		}
+	} else {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+static const struct {
+	const char *key;
+	size_t offset;
+	bool list, needed;
+} keys[] = {
+	{ "name", offsetof(struct language, name), false, true },
+	{ "title", offsetof(struct language, title), false, true },
+	{ "aliases", offsetof(struct language, aliases), true, false },
+	{ "endings", offsetof(struct language, endings), true, true },
+	{ "interpreters", offsetof(struct language, interpreters), true, false },
+	{ "file", offsetof(struct language, file), false, true },
+	{ "compile", offsetof(struct language, compile), true, false },
+	{ "run", offsetof(struct language, run), true, true },
+	{ "env", offsetof(struct language, env), true, false },
+	{ "version", offsetof(struct language, version), true, true },
+	{ "program", offsetof(struct language, program), false, true },
+	{ "package", offsetof(struct language, package), false, true },
+};
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+
+static int fill(struct language *l, const char *key, struct fy_node *value, const char *path, struct err *e)
+{
+	for (size_t i = 0; i < KEYS; i++) {
+		char *at = (char *)l + keys[i].offset;
+
+		if (strcmp(keys[i].key, key) != 0)
+			continue;
+		if (keys[i].list)
+			*(const char *const **)at = list_dup(value);
+		else
+			*(char **)at = scalar_dup(value);
+		if (!*(void **)at)
+			return err_set(e, ERR_INPUT, "%s: '%s' has the wrong type", path, key);
+		return 0;
+	}
+	return err_set(e, ERR_INPUT, "%s: unknown key '%s'", path, key);
+}
+
+struct language *language_parse(const char *path, struct err *e)
+{
+	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
+	struct fy_document *doc = fy_document_build_from_file(&cfg, path);
+	struct fy_node *root = doc ? fy_document_root(doc) : NULL;
+	struct language *l = calloc(1, sizeof(*l));
+	struct fy_node_pair *pair;
+	void *it = NULL;
+
+	if (!l || !root || !fy_node_is_mapping(root)) {
+		err_set(e, ERR_INPUT, "%s is not a YAML mapping", path);
+		goto fail;
+	}
+	while ((pair = fy_node_mapping_iterate(root, &it))) {
+		char *key = scalar_dup(fy_node_pair_key(pair));
+		int rc = fill(l, key ? key : "", fy_node_pair_value(pair), path, e);
+
+		free(key);
+		if (rc < 0)
+			goto fail;
+	}
+	for (size_t i = 0; i < KEYS; i++)
+		if (keys[i].needed && !*(void **)((char *)l + keys[i].offset)) {
+			err_set(e, ERR_INPUT, "%s: '%s' is missing", path, keys[i].key);
+			goto fail;
+		}
+	fy_document_destroy(doc);
+	return l;
+fail:
+	if (doc)
+		fy_document_destroy(doc);
+	free(l);
+	return NULL;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result: one object for every run, as JSON and as a line for people. */
+#include "run/result.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <openssl/evp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "kernel/cgroup.h"
+
+/* Length of the valid UTF-8 character at p (surrogates and overlong forms are not), 0 when it is none. */
+static size_t utf8_len(const unsigned char *p, size_t left)
+{
+	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : (p[0] & 0xf0) == 0xe0 ? 3
+		   : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
+
+	if (!n || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static char *base64(const char *data, size_t len)
+{
+	char *out = malloc((len + 2) / 3 * 4 + 1);
+
+	if (out)
+		EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)data, (int)len);
+	return out;
+}
+
+/* Text as it is; bytes that are no UTF-8 become U+FFFD in the text, and all of them stand in <name>_base64. */
+static void set_bytes(json_t *o, const char *name, const char *data, size_t len)
+{
+	auto_buf text = BUF_INIT(len * 3 + 16);
+	bool clean = true;
+	char key[64];
+
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_len((const unsigned char *)data + i, len - i);
+
+		clean = clean && n;
+		if (n)
+			buf_add(&text, data + i, n);
+		else
+			buf_str(&text, "\xef\xbf\xbd");
+		i += n ? n : 1;
+	}
+	json_object_set_new(o, name, json_stringn(text.data ? text.data : "", text.len));
+	if (!clean) {
+		char *b = base64(data, len);
+
+		snprintf(key, sizeof(key), "%s_base64", name);
+		json_object_set_new(o, key, json_string(b ? b : ""));
+		free(b);
+	}
+}
+
+static void set_text(json_t *o, const char *name, const char *text)
+{
+	if (!text)
+		json_object_set_new(o, name, json_null());
+	else
+		set_bytes(o, name, text, strlen(text));
+}
+
+static json_t *strings(const struct strlist *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++) {
+		/* Arguments may be any bytes; a list keeps its shape, so what is no UTF-8 is replaced. */
+		json_t *o = json_object();
+
+		set_bytes(o, "s", l->v[i], strlen(l->v[i]));
+		json_array_append(a, json_object_get(o, "s"));
+		json_decref(o);
+	}
+	return a;
+}
+
+static double round_to(double v, double unit)
+{
+	return round(v / unit) * unit;
+}
+
+static json_t *real(double v)
+{
+	return json_real(round_to(v, 1e-6));
+}
+
+static json_t *u64(uint64_t v)
+{
+	return json_integer((json_int_t)v);
+}
+
+static uint64_t memory_peak(const struct jar_evidence *ev)
+{
+	return ev->cg.have & 1U << CGROUP_MEMORY ? ev->cg.memory_peak_bytes : ev->rusage_maxrss_bytes;
+}
+
+static uint64_t cpu_ns(const struct jar_evidence *ev)
+{
+	return ev->cg.have & 1U << CGROUP_CPUACCT ? ev->cg.cpu_ns : ev->rusage_cpu_ns;
+}
+
+/* The counters behind the reason, and where they were read. */
+static json_t *evidence(const struct step_result *s)
+{
+	static const char *const ended[] = { "itself", "wall_clock", "cpu_clock", "seccomp", "output_cap", "cancelled", "memory_poll" };
+	const struct jar_evidence *ev = &s->evidence;
+	json_t *o = json_object();
+
+	json_object_set_new(o, "ended_by", json_string(ended[ev->ended_by]));
+	json_object_set_new(o, "wait_code", json_string(ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed"));
+	json_object_set_new(o, "wait_status", json_integer(ev->status));
+	json_object_set_new(o, "oom_kills", u64(ev->cg.oom_kills));
+	json_object_set_new(o, "memory_peak_bytes", u64(memory_peak(ev)));
+	json_object_set_new(o, "memory_limit_hits", u64(ev->cg.memory_limit_hits));
+	json_object_set_new(o, "cpu_ns", u64(cpu_ns(ev)));
+	json_object_set_new(o, "cpu_throttled_ns", u64(ev->cg.throttled_ns));
+	json_object_set_new(o, "pids_peak", u64(ev->cg.pids_peak));
+	json_object_set_new(o, "pids_limit_hits", u64(ev->cg.pids_limit_hits));
+	json_object_set_new(o, "disk_used_bytes", u64(ev->disk_used_bytes));
+	json_object_set_new(o, "disk_full", json_boolean(ev->disk_full));
+	json_object_set_new(o, "memory_source", json_string(ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "rusage"));
+	json_object_set_new(o, "cpu_source", json_string(ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "rusage"));
+	if (ev->has_syscall) {
+		const char *name = seccomp_syscall_name(ev->syscall.arch, ev->syscall.nr);
+		json_t *c = json_object();
+
+		json_object_set_new(c, "name", name ? json_string(name) : json_null());
+		json_object_set_new(c, "number", json_integer(ev->syscall.nr & ~0x40000000));
+		json_object_set_new(c, "arch", json_string(seccomp_arch_name(ev->syscall.arch, ev->syscall.nr)));
+		json_object_set_new(o, "syscall", c);
+	}
+	return o;
+}
+
+static json_t *isolation(const struct jar_facts *f)
+{
+	static const char *const spaces[] = { "user", "mount", "pid", "net", "ipc", "uts", "cgroup" };
+	json_t *o = json_object(), *ns = json_array(), *missing = json_array();
+
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+		if (!(f->net_host && strcmp(spaces[i], "net") == 0))
+			json_array_append_new(ns, json_string(spaces[i]));
+	for (int i = 0; i < JAR_MISSING_COUNT; i++)
+		if (f->missing & 1U << i)
+			json_array_append_new(missing, json_string(jar_missing_names[i]));
+	json_object_set_new(o, "mode", json_string(f->rootless ? "rootless" : "root"));
+	json_object_set_new(o, "namespaces", ns);
+	json_object_set_new(o, "host_uid", json_integer(f->host_uid));
+	json_object_set_new(o, "cgroup", json_string(cgroup_version_name(f->cgroup_version)));
+	json_object_set_new(o, "seccomp", json_string(seccomp_guest_profile));
+	json_object_set_new(o, "landlock_abi", json_integer(f->landlock_abi));
+	json_object_set_new(o, "no_new_privs", json_true());
+	json_object_set_new(o, "network", json_string(f->net_host ? "host" : "none"));
+	json_object_set_new(o, "missing", missing);
+	return o;
+}
+
+static json_t *limits_hit(const struct verdict *v)
+{
+	json_t *a = json_array();
+
+	for (int i = 0; i < LIMIT_COUNT; i++)
+		if (v->limits_hit & 1U << i)
+			json_array_append_new(a, json_string(run_limit_names[i]));
+	return a;
+}
+
+static void set_streams(json_t *o, const struct step_result *s)
+{
+	static const char *const names[] = { "stdout", "stderr" };
+	json_t *log = json_object();
+	bool truncated = false;
+	char key[32];
+
+	for (int i = 0; i < 2; i++) {
+		auto_buf view = BUF_INIT(s->out[i].view_max * 2 + 1024);
+
+		if (s->there)
+			output_view(&s->out[i], &view);
+		set_bytes(o, names[i], view.data ? view.data : "", view.len);
+		snprintf(key, sizeof(key), "%s_bytes", names[i]);
+		json_object_set_new(o, key, u64(s->out[i].total));
+		truncated = truncated || output_truncated(&s->out[i]);
+		if (s->out[i].log_path[0])
+			json_object_set_new(log, names[i], json_string(s->out[i].log_path));
+	}
+	json_object_set_new(o, "truncated", json_boolean(truncated));
+	if (json_object_size(log))
+		json_object_set_new(o, "log", log);
+	else {
+		json_decref(log);
+		json_object_set_new(o, "log", json_null());
+	}
+}
+
+static void set_verdict(json_t *o, const struct verdict *v)
+{
+	json_object_set_new(o, "status", json_string(verdict_status_name(v->status)));
+	json_object_set_new(o, "reason", json_string(verdict_reason_name(v->reason)));
+	json_object_set_new(o, "success", json_boolean(v->status == STATUS_COMPLETED && v->exited && v->exit_code == 0));
+	json_object_set_new(o, "timed_out", json_boolean(v->status == STATUS_TIMEOUT));
+	json_object_set_new(o, "exit_code", v->exited ? json_integer(v->exit_code) : json_null());
+	json_object_set_new(o, "signal", v->signal ? json_integer(v->signal) : json_null());
+	set_text(o, "error", v->error[0] ? v->error : NULL);
+	set_text(o, "hint", v->hint[0] ? v->hint : NULL);
+}
+
+/* What both steps and the whole have. */
+static void set_step(json_t *o, const struct step_result *s)
+{
+	const struct jar_evidence *ev = &s->evidence;
+	uint64_t ns = ev->ended_ns > ev->started_ns ? ev->ended_ns - ev->started_ns : 0;
+
+	json_object_set_new(o, "command", strings(&s->command));
+	set_streams(o, s);
+	json_object_set_new(o, "elapsed_s", real((double)ns / 1e9));
+	json_object_set_new(o, "cpu_s", real((double)cpu_ns(ev) / 1e9));
+	json_object_set_new(o, "max_memory_mb", json_real(round_to((double)memory_peak(ev) / (1 << 20), 1e-3)));
+	json_object_set_new(o, "pids_peak", u64(ev->cg.pids_peak));
+	json_object_set_new(o, "oom_kills", u64(ev->cg.oom_kills));
+}
+
+static json_t *files(const struct result *r)
+{
+	json_t *a = json_array();
+
+	for (const struct artifact *f = r->files.list; f; f = f->next) {
+		json_t *o;
+
+		if (f->unchanged || f->skipped || (f->dir && !f->refused))
+			continue;
+		o = json_object();
+		set_text(o, "path", f->path);
+		json_object_set_new(o, "size", u64(f->size));
+		json_object_set_new(o, "sha256", f->sha256[0] ? json_string(f->sha256) : json_null());
+		json_object_set_new(o, "mode", json_sprintf("%04o", f->mode));
+		if (f->link)
+			set_text(o, "link", f->link);
+		if (f->review)
+			set_text(o, "review", f->review);
+		if (f->refused)
+			set_text(o, "refused", f->refused);
+		json_array_append_new(a, o);
+	}
+	return a;
+}
+
+static json_t *compile_object(const struct step_result *s)
+{
+	json_t *o = json_object();
+
+	set_verdict(o, &s->verdict);
+	set_step(o, s);
+	json_object_set_new(o, "limits_hit", limits_hit(&s->verdict));
+	json_object_set_new(o, "evidence", evidence(s));
+	return o;
+}
+
+char *result_to_json(const struct result *r, const struct request *req)
+{
+	const struct step_result *s = r->run.there || !r->compile.there ? &r->run : &r->compile;
+	json_t *o = json_object();
+	char *text;
+
+	json_object_set_new(o, "execution_id", json_string(r->execution_id));
+	set_text(o, "id", req->id);
+	set_text(o, "client", req->client);
+	set_text(o, "language", req->lang ? req->lang->name : NULL);
+	set_verdict(o, &r->verdict);
+	set_step(o, s);
+	json_object_set_new(o, "limits_hit", limits_hit(&r->verdict));
+	json_object_set_new(o, "denied", json_array());
+	json_object_set_new(o, "start", json_string("cold"));
+	json_object_set_new(o, "evidence", s->there ? evidence(s) : json_object());
+	json_object_set_new(o, "isolation", r->have_facts ? isolation(&r->facts) : json_null());
+	json_object_set_new(o, "violations", json_array());
+	json_object_set_new(o, "files", files(r));
+	if (req->workspace)
+		json_object_set_new(o, "deleted", strings(&r->deleted));
+	if (r->compile.there)
+		json_object_set_new(o, "compile", compile_object(&r->compile));
+	text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	json_decref(o);
+	return text;
+}
+
+void result_print_line(const struct result *r, bool always, bool colour)
+{
+	const struct verdict *v = &r->verdict;
+	bool bad = v->status != STATUS_COMPLETED;
+	const char *red = colour ? "\033[31m" : "", *dim = colour ? "\033[2m" : "", *off = colour ? "\033[0m" : "";
+
+	if (v->status == STATUS_ERROR) {
+		fprintf(stderr, "%serror:%s %s\n", red, off, v->error);
+		if (v->hint[0])
+			fprintf(stderr, "%shint: %s%s\n", dim, v->hint, off);
+		return;
+	}
+	if (bad)
+		fprintf(stderr, "%sbelljar: %s (%s):%s %s%s%s%s%s\n", red, verdict_status_name(v->status),
+			verdict_reason_name(v->reason), off, v->error, v->hint[0] ? "; " : "", dim, v->hint, off);
+	else if (v->limits_hit)
+		fprintf(stderr, "belljar: %s%s%s\n", dim, v->hint, off);
+	else if (always)
+		fprintf(stderr, "belljar: completed (%s): %s %d, %.3f s, %.3f s CPU, %.1f MB\n", verdict_reason_name(v->reason),
+			v->exited ? "exit code" : "signal", v->exited ? v->exit_code : v->signal,
+			(double)(r->run.evidence.ended_ns - r->run.evidence.started_ns) / 1e9,
+			(double)cpu_ns(&r->run.evidence) / 1e9, (double)memory_peak(&r->run.evidence) / (1 << 20));
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Build tool: compiles src/kernel/seccomp_table.h to a BPF program and writes it, with name tables, as C source. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <openssl/sha.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum action { ACT_ALLOW, ACT_EPERM, ACT_ENOSYS, ACT_ZERO, ACT_NOTIFY, ACT_EAFNOSUPPORT, ACT_EPROTONOSUPPORT, ACT_RULES };
+
+static const uint32_t returns[] = {
+	[ACT_ALLOW] = SECCOMP_RET_ALLOW,
+	[ACT_EPERM] = SECCOMP_RET_ERRNO | EPERM,
+	[ACT_ENOSYS] = SECCOMP_RET_ERRNO | ENOSYS,
+	[ACT_ZERO] = SECCOMP_RET_ERRNO | 0,
+	[ACT_NOTIFY] = SECCOMP_RET_USER_NOTIF,
+	[ACT_EAFNOSUPPORT] = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
+	[ACT_EPROTONOSUPPORT] = SECCOMP_RET_ERRNO | EPROTONOSUPPORT,
+};
+
+struct cond {
+	int set;
+	unsigned arg;
+	uint32_t mask, value;
+};
+
+struct row {
+	const char *name;
+	enum action action;
+	int when;
+	struct cond c[3];
+};
+
+#define ARG(i, m, v)	  { 1, (i), (m), (v) }
+#define ALLOW(n)	  { #n, ACT_ALLOW, 0, { { 0 } } },
+#define DENY(n)		  { #n, ACT_EPERM, 0, { { 0 } } },
+#define ZERO(n)		  { #n, ACT_ZERO, 0, { { 0 } } },
+#define KILL(n)		  { #n, ACT_NOTIFY, 0, { { 0 } } },
+#define OTHER(n, a)	  { #n, (a), 0, { { 0 } } },
+#define WHEN(n, a, ...)	  { #n, (a), 1, { __VA_ARGS__ } },
+
+static const struct row rows[] = {
+#include "kernel/seccomp_table.h"
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+#define NR_MAX	 1024
+#define X32_BIT	 0x40000000U
+#define PROG_MAX 4096
+
+static struct sock_filter prog[PROG_MAX];
+static size_t prog_len;
+
+static void die(const char *what, const char *name)
+{
+	fprintf(stderr, "seccomp-gen: %s: %s\n", what, name);
+	exit(1);
+}
+
+static size_t emit(uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
+{
+	if (prog_len == PROG_MAX)
+		die("program too long", "");
+	prog[prog_len] = (struct sock_filter){ code, jt, jf, k };
+	return prog_len++;
+}
+
+static void emit_return(enum action a)
+{
+	emit(BPF_RET | BPF_K, 0, 0, returns[a]);
+}
+
+/* WHEN rows in order, then the plain row; arguments are compared on their low 32 bits (little endian). */
+static void emit_rules(const char *name)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		size_t jumps[3], n = 0;
+
+		if (strcmp(rows[i].name, name) != 0)
+			continue;
+		for (int k = 0; rows[i].when && k < 3 && rows[i].c[k].set; k++) {
+			const struct cond *c = &rows[i].c[k];
+
+			emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[c->arg]));
+			if (c->mask != ~0U)
+				emit(BPF_ALU | BPF_AND | BPF_K, 0, 0, c->mask);
+			jumps[n++] = emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, c->value);
+		}
+		emit_return(rows[i].action);
+		for (size_t k = 0; k < n; k++)
+			prog[jumps[k]].jf = (uint8_t)(prog_len - jumps[k] - 1);
+		if (!rows[i].when)
+			return;
+	}
+	die("WHEN without a plain row", name);
+}
+
+struct range {
+	uint32_t first; /* up to the next range's first */
+	enum action action;
+	const char *rules; /* when ACT_RULES */
+};
+
+static struct range ranges[NR_MAX + 8];
+static size_t range_count;
+
+static void add_range(uint32_t first, enum action a, const char *rules)
+{
+	if (range_count && a != ACT_RULES && ranges[range_count - 1].action == a)
+		return;
+	ranges[range_count++] = (struct range){ first, a, rules };
+}
+
+static void emit_leaf(const struct range *r)
+{
+	if (r->action == ACT_RULES)
+		emit_rules(r->rules);
+	else
+		emit_return(r->action);
+}
+
+/* Binary search; the accumulator holds the number. The right half is reached by a long jump (BPF's conditional ones reach 255). */
+static void emit_tree(size_t lo, size_t hi)
+{
+	size_t mid = (lo + hi) / 2, test, jump;
+
+	if (hi - lo == 1) {
+		emit_leaf(&ranges[lo]);
+		return;
+	}
+	test = emit(BPF_JMP | BPF_JGE | BPF_K, 0, 0, ranges[mid].first);
+	jump = SIZE_MAX;
+	{
+		size_t before = prog_len, left_len;
+		struct sock_filter saved[PROG_MAX];
+
+		emit_tree(lo, mid);
+		left_len = prog_len - before;
+		if (left_len > 255) {
+			/* Too far: jge takes the next instruction, a long jump over the left half. */
+			memcpy(saved, prog + before, left_len * sizeof(prog[0]));
+			prog_len = before;
+			jump = emit(BPF_JMP | BPF_JA, 0, 0, (uint32_t)left_len);
+			memcpy(prog + prog_len, saved, left_len * sizeof(prog[0]));
+			prog_len += left_len;
+			prog[test].jf = 1;
+		} else {
+			prog[test].jt = (uint8_t)left_len;
+		}
+	}
+	(void)jump;
+	emit_tree(mid, hi);
+}
+
+static void build(void)
+{
+	const struct row *plain[NR_MAX] = { 0 };
+	int when[NR_MAX] = { 0 };
+
+	for (size_t i = 0; i < ROWS; i++) {
+		int nr = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, rows[i].name);
+
+		if (nr < 0 || nr >= NR_MAX)
+			die("no such system call on this architecture", rows[i].name);
+		if (rows[i].when) {
+			when[nr] = 1;
+			continue;
+		}
+		if (plain[nr])
+			die("two rows for one system call", rows[i].name);
+		plain[nr] = &rows[i];
+	}
+	for (uint32_t nr = 0; nr < NR_MAX; nr++) {
+		if (when[nr] && !plain[nr])
+			die("WHEN without a plain row", "number");
+		add_range(nr, !plain[nr] ? ACT_ENOSYS : when[nr] ? ACT_RULES : plain[nr]->action,
+			  plain[nr] ? plain[nr]->name : NULL);
+	}
+	/* x32 is killed; every other large or negative number is merely unknown. */
+	add_range(NR_MAX, ACT_ENOSYS, NULL);
+	add_range(X32_BIT, ACT_NOTIFY, NULL);
+	add_range(X32_BIT + NR_MAX, ACT_ENOSYS, NULL);
+
+	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
+	emit(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
+	emit_return(ACT_NOTIFY);
+	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
+	emit_tree(0, range_count);
+}
+
+static void print_names(const char *table, uint32_t arch)
+{
+	printf("static const char *const %s[] = {\n", table);
+	for (int nr = 0; nr < NR_MAX; nr++) {
+		char *name = seccomp_syscall_resolve_num_arch(arch, nr);
+
+		if (name)
+			printf("\t[%d] = \"%s\",\n", nr, name);
+		free(name);
+	}
+	printf("};\n\n");
+}
+
+int main(void)
+{
+	unsigned char hash[SHA256_DIGEST_LENGTH];
+
+	build();
+	SHA256((const unsigned char *)prog, prog_len * sizeof(prog[0]), hash);
+	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp_table.h: do not edit. */\n"
+	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n"
+	       "const struct sock_filter seccomp_guest_filter[] = {\n");
+	for (size_t i = 0; i < prog_len; i++)
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", prog[i].code, prog[i].jt, prog[i].jf, prog[i].k);
+	printf("};\nconst size_t seccomp_guest_filter_len = %zu;\nconst char seccomp_guest_profile[] = \"", prog_len);
+	for (int i = 0; i < 6; i++)
+		printf("%02x", hash[i]);
+	printf("\";\n\n");
+	print_names("names_x86_64", SCMP_ARCH_X86_64);
+	print_names("names_i386", SCMP_ARCH_X86);
+	printf("#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))\n\n"
+	       "const char *seccomp_syscall_name(uint32_t arch, int nr)\n{\n"
+	       "\tif (arch == AUDIT_ARCH_I386)\n"
+	       "\t\treturn nr >= 0 && nr < COUNT(names_i386) ? names_i386[nr] : 0;\n"
+	       "\tnr &= ~0x%x;\n"
+	       "\treturn nr >= 0 && nr < COUNT(names_x86_64) ? names_x86_64[nr] : 0;\n}\n\n"
+	       "const char *seccomp_arch_name(uint32_t arch, int nr)\n{\n"
+	       "\tif (arch == AUDIT_ARCH_I386)\n\t\treturn \"i386\";\n"
+	       "\tif (arch != AUDIT_ARCH_X86_64)\n\t\treturn \"unknown\";\n"
+	       "\treturn nr & 0x%x ? \"x32\" : \"x86_64\";\n}\n",
+	       X32_BIT, X32_BIT);
+	return 0;
+}
