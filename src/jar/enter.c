@@ -28,22 +28,24 @@ struct enter_ctx {
 	struct feed_plan plan;
 };
 
-/* Waits until init says that the jar is ready and the keeper that we are in its cgroups: in any order. */
+/* Waits until init says that the jar is ready. */
 static int enter_gate(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
-	bool ready = false, placed = false;
+	char byte;
 
 	close(c->j->gate[1]);
-	while (!ready || !placed) {
-		char byte;
-
-		if (fd_read_all(c->j->gate[0], &byte, 1) != 0)
-			return err_set(e, ERR_SETUP, "the jar was given up before it was ready");
-		ready = ready || byte == GATE_READY;
-		placed = placed || byte == GATE_PLACED;
-	}
+	if (fd_read_all(c->j->gate[0], &byte, 1) != 0)
+		return err_set(e, ERR_SETUP, "the jar was given up before it was ready");
 	return 0;
+}
+
+/* From here on everything counts against the guest's limits, the copying of its files too. */
+static int enter_cgroups(void *p, struct err *e)
+{
+	struct jar *j = ((struct enter_ctx *)p)->j;
+
+	return cgroup_enter_v1(j->tasks, j->task_count, e);
 }
 
 /* A session of our own: kill(0) must not reach the maker's process group (PR-03). */
@@ -362,6 +364,7 @@ static int enter_exec(void *p, struct err *e)
  * last change of ids; no_new_privs before Landlock and seccomp; the filter last, since it forbids half of the above.
  */
 const struct step enter_steps[] = {
+	{ "guest-cgroups", NULL, enter_cgroups },
 	{ "guest-gate", NULL, enter_gate },
 	{ "guest-session", "setsid", enter_session },
 	{ "guest-cgroupns", NULL, enter_cgroupns },

@@ -22,7 +22,7 @@
  * init is pid 1: it builds the jar's mounts with U1's rights, then enters U2 under an id of its own, keeps CAP_KILL and
  * waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
  *
- * A guest is a child of the maker that is born in the jar's pid namespace, is moved into its cgroups by the keeper, and
+ * A guest is a child of the maker that is born in the jar's pid namespace (and v2 cgroup), enters the v1 cgroups, and
  * enters the jar through init's pidfd. It gives everything away, then reads the request's bytes (feed.h), then executes.
  */
 
@@ -48,10 +48,12 @@ struct jar {
 	pid_t init_pid;
 	int control;		  /* maker's end: init lives as long as it is open */
 	int init_report;	  /* init says struct jar_report here */
-	int gate[2];		  /* a guest waits for two bytes: jar ready, cgroups entered */
+	int gate[2];		  /* a guest waits here until the jar is ready */
+	int tasks[CGROUP_CTLS];	  /* v1 cgroups for the guest to enter */
+	unsigned task_count;
 };
 
-enum { GATE_READY = 'r', GATE_PLACED = 'p', CONTROL_SCRUB = 's' };
+enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
 
 enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_SCRUBBED };
 

@@ -309,7 +309,7 @@ static void on_make(struct maker *m, const struct maker_msg *msg, int *fds)
 
 /* ---- starting a guest ---- */
 
-static int clone_guest(struct maker *m, int *fds, struct err *e)
+static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, struct err *e)
 {
 	struct jar *j = &m->jar;
 	struct guest *g = &m->guest;
@@ -327,12 +327,14 @@ static int clone_guest(struct maker *m, int *fds, struct err *e)
 			return err_sys(e, "make a gate");
 	}
 	m->ready_used = true;
+	j->task_count = msg->tasks;
+	memcpy(j->tasks, fds + 4, msg->tasks * sizeof(*fds));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make a report channel");
 	/* Our next child is born in the jar's pid namespace. */
 	if (setns(j->init_pidfd, CLONE_NEWPID) < 0)
 		return err_sys(e, "enter the jar's pid namespace");
-	g->pid = sys_clone(0, &g->pidfd);
+	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
 		enter_main(j, report[1], fds, fds[3]);
@@ -350,17 +352,14 @@ static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
 {
 	struct err e = { 0 };
 	struct maker_msg out = { 0 };
-	int send[2];
 
 	m->jar.limits = msg->limits;
 	m->guest.started = false;
-	if (step_point("guest-clone", &e) < 0 || clone_guest(m, fds, &e) < 0) {
+	if (step_point("guest-clone", &e) < 0 || clone_guest(m, msg, fds, &e) < 0) {
 		say_failed(m, &e);
 		return;
 	}
-	send[0] = m->guest.pidfd;
-	send[1] = m->jar.gate[1];
-	say(m, &out, MAKER_GUEST, send, 2);
+	say(m, &out, MAKER_GUEST, &m->guest.pidfd, 1);
 	close(m->jar.gate[0]);
 	close(m->jar.gate[1]);
 	m->jar.gate[0] = m->jar.gate[1] = -1;
@@ -506,7 +505,7 @@ static const struct maker_op {
 	unsigned min_fds, max_fds;
 } ops[] = {
 	[MAKER_MAKE] = { 0, JAR_BINDS_MAX },
-	[MAKER_START] = { 4, 4 },
+	[MAKER_START] = { 4, 4 + CGROUP_CTLS },
 	[MAKER_SCRUB] = { 0, 0 },
 	[MAKER_END] = { 0, 0 },
 	[MAKER_EXPORT] = { 1, 1 },
@@ -520,7 +519,7 @@ static void on_keeper(struct maker *m)
 	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX, &nfds);
 
 	if (n != sizeof(msg) || msg.type < MAKER_MAKE || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
-	    nfds > ops[msg.type].max_fds)
+	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_START && nfds != 4 + msg.tasks + !!msg.v2))
 		_exit(0); /* init's death signal ends the jar */
 	switch (msg.type) {
 	case MAKER_MAKE:

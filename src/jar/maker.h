@@ -9,13 +9,13 @@
 enum maker_type {
 	/* keeper to maker */
 	MAKER_MAKE = 1,	 /* spec; descriptors: bind sources */
-	MAKER_START,	 /* limits; descriptors: stdin, stdout, stderr, feed */
+	MAKER_START,	 /* limits; descriptors: stdin, stdout, stderr, feed, `tasks` v1 cgroups, then the v2 one if `v2` */
 	MAKER_SCRUB,	 /* end every process but init */
 	MAKER_END,	 /* end the jar, init too */
 	MAKER_EXPORT,	 /* export; descriptor: where to write */
 	/* maker to keeper */
 	MAKER_MADE,	 /* facts; descriptors: init's pidfd, the data file system */
-	MAKER_GUEST,	 /* descriptors: the guest's pidfd, its gate: place it, then write GATE_PLACED */
+	MAKER_GUEST,	 /* descriptor: the guest's pidfd */
 	MAKER_STARTED,	 /* evidence.started_ns */
 	MAKER_EXITED,	 /* evidence: status, times, rusage */
 	MAKER_SYSCALL,	 /* evidence.syscall */
@@ -28,6 +28,7 @@ enum maker_type {
 struct maker_msg {
 	uint32_t type;
 	uint32_t mounts; /* MAKER_MAKE: sources are mounts already (keeper is root), not plain descriptors */
+	uint32_t tasks, v2; /* MAKER_START: which descriptors follow */
 	union {
 		struct jar_spec spec;
 		struct jar_limits limits;

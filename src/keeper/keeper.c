@@ -21,6 +21,7 @@
 #include "keeper/slot.h"
 #include "kernel/caps.h"
 #include "kernel/idmap.h"
+#include "kernel/landlock.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
 
@@ -31,7 +32,7 @@
  * against one table (length, number of descriptors, state); anything else ends the conversation, and with it the jar.
  *
  * The maker is started at once, before the first record: making namespaces and the template root takes as long as the
- * front needs to read its request. The keeper makes the cgroups meanwhile.
+ * front needs to read its request.
  *
  * When the front goes away, for whatever reason, the jar is killed and the cgroups are removed. When the keeper is killed, the maker's and
  * init's death signals end the jar; the cgroup folders are removed by whoever claims the slot next.
@@ -55,6 +56,7 @@ struct keeper {
 	/* the guest */
 	int guest_pidfd;
 	bool running, started, last;
+	unsigned guests;
 	struct jar_limits limits;
 	struct jar_evidence ev;
 	struct cgroup_counters base; /* counters when this guest started */
@@ -130,7 +132,7 @@ static int start_maker(struct keeper *k, bool own_net, struct err *e)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0)
 		return err_sys(e, "make the maker's channels");
-	pid = sys_clone(flags, NULL);
+	pid = sys_clone_into(flags, NULL, k->cg.maker);
 	if (pid < 0) {
 		err_sys(e, "make the intermediate user namespace");
 		return err_hint(e, "user namespaces are off on this host: 'belljar doctor' says how to turn them on");
@@ -230,6 +232,10 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		return err_set(e, ERR_INTERNAL, "one keeper makes one jar");
 	if (check_spec(&r->spec, nfds, e) < 0)
 		return -1;
+	if (!landlock_abi() && !(r->spec.flags & JAR_DEGRADED)) {
+		err_set(e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
+		return err_hint(e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
+	}
 	k->asked = true;
 	k->spec = msg.spec = r->spec;
 	if (r->spec.flags & JAR_NET_HOST) {
@@ -257,6 +263,7 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	const struct keeper_start *r = req;
 	struct cgroup_limits l = { r->limits.memory_bytes, r->limits.pids, r->limits.cpus_milli };
 	static struct maker_msg msg;
+	int all[4 + CGROUP_CTLS], v2;
 
 	if (!k->asked || k->running)
 		return err_set(e, ERR_INTERNAL, "a guest cannot be started now");
@@ -271,12 +278,23 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	k->running = true;
 	k->pss_peak_bytes = 0;
 	k->deadline_ns = clock_mono_ns() + SETUP_LIMIT_NS;
-	if (ask_maker(k, &msg, MAKER_START, fds, nfds, e) < 0)
-		return -1;
 	if (step_point("cgroup-limits", e) < 0 || cgroup_limit(&k->cg, &k->cg_host, &l, e) < 0)
 		return -1;
-	cgroup_read(&k->cg, &k->cg_host, &k->base);
-	return 0;
+	/* Before the first guest every counter is zero. */
+	memset(&k->base, 0, sizeof(k->base));
+	if (k->guests++)
+		cgroup_read(&k->cg, &k->cg_host, &k->base);
+	memcpy(all, fds, nfds * sizeof(*fds));
+	msg.tasks = msg.v2 = 0;
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		if (k->cg.tasks[c] >= 0)
+			all[nfds + msg.tasks++] = k->cg.tasks[c];
+	v2 = cgroup_v2_dir(&k->cg, &k->cg_host);
+	if (v2 >= 0) {
+		msg.v2 = 1;
+		all[nfds + msg.tasks] = v2;
+	}
+	return ask_maker(k, &msg, MAKER_START, all, nfds + msg.tasks + msg.v2, e);
 }
 
 static int keeper_kill(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
@@ -408,7 +426,6 @@ static void add_missing(struct keeper *k)
 static void on_made(struct keeper *k, const struct maker_msg *msg, const int *fds, unsigned nfds)
 {
 	struct keeper_event ev = { 0 };
-	struct err e = { 0 };
 
 	if (nfds != 2)
 		return;
@@ -416,66 +433,17 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, const int *fd
 	k->data = fds[1];
 	k->facts = msg->facts;
 	add_missing(k);
-	if (k->facts.missing & JAR_REQUIRED && !(k->spec.flags & JAR_DEGRADED)) {
-		err_set(&e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
-		err_hint(&e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
-		kill_jar(k);
-		k->running = false;
-		tell_failed(k, &e);
-		return;
-	}
 	k->made = true;
 	ev.facts = k->facts;
 	tell(k, KEEPER_MADE, &ev);
 }
 
-/* The host's number of the process behind a pidfd, or -1 when it is gone. */
-static pid_t pidfd_pid(int pidfd)
-{
-	char path[64], text[512], *p;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
-		return -1;
-	p = strstr(text, "\nPid:");
-	return p ? (pid_t)strtol(p + 5, NULL, 10) : -1;
-}
-
-/* A maker that was taken over must not have foreign processes moved into a guest's cgroup: only ids of the slot are moved. */
-static bool in_slot(struct keeper *k, pid_t pid)
-{
-	char path[48];
-	struct stat st;
-
-	if (k->slot.rootless)
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return stat(path, &st) == 0 && ((st.st_uid >= k->slot.uids.start &&
-					 st.st_uid < k->slot.uids.start + k->slot.uids.count));
-}
-
 static void on_guest(struct keeper *k, int *fds, unsigned nfds)
 {
-	struct err e = { 0 };
-	char placed = GATE_PLACED;
-	pid_t pid;
-
-	if (nfds != 2 || !k->made || !k->running)
+	if (nfds != 1)
 		return;
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
-	pid = pidfd_pid(k->guest_pidfd);
-	if (pid <= 0 || !in_slot(k, pid))
-		err_set(&e, ERR_SETUP, "the guest's process cannot be identified");
-	else if (step_point("cgroup-place", &e) == 0 && cgroup_place(&k->cg, &k->cg_host, pid, &e) == 0 &&
-		 (write(fds[1], &placed, 1) == 1))
-		return;
-	/* It died first: the maker knows why and says so next. */
-	if (!e.kind || e.sys == ESRCH)
-		return;
-	kill_jar(k);
-	k->running = false;
-	tell_failed(k, &e);
 }
 
 static void on_started(struct keeper *k, const struct maker_msg *msg)
@@ -711,14 +679,13 @@ static int prepare(struct keeper *k, struct err *e)
 	char dir[256];
 
 	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
-	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0 ||
-	    start_maker(k, true, e) < 0 || step_point("cgroup-make", e) < 0)
+	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0 || step_point("cgroup-make", e) < 0)
 		return -1;
 	cgroup_host_open(&k->cg_host);
-	if (cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, e) < 0)
+	if (cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, e) < 0)
 		return -1;
 	k->cg_made = true;
-	return 0;
+	return start_maker(k, true, e);
 }
 
 #ifdef BELLJAR_TEST_HOOKS
@@ -726,7 +693,7 @@ static int prepare(struct keeper *k, struct err *e)
 static int print_steps(void)
 {
 	static const char *const points[] = { "keeper-rights", "keeper-slot", "maker-clone", "maker-maps", "cgroup-make",
-					      "cgroup-limits", "cgroup-place", "jar-userns", "jar-users", "jar-sources",
+					      "cgroup-limits", "jar-userns", "jar-users", "jar-sources",
 					      "jar-disk", "jar-clone", "guest-clone" };
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
@@ -773,8 +740,7 @@ int main(int argc, char **argv)
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	for (int c = 0; c < CGROUP_CTLS; c++)
-		k.cg.dir[c] = -1;
+	cgroup_init(&k.cg);
 	if (prepare(&k, &e) < 0) {
 		tell_failed(&k, &e);
 		/* The front may still be writing its request: let it read the answer. */

@@ -171,6 +171,7 @@ static void use_v2(struct cgroup_host *h, const struct hierarchy *hi)
 	auto_close int base = v2_base(hi->point);
 	auto_close int parent = -1;
 	char list[256] = "";
+	bool any = false;
 
 	if (base < 0)
 		return;
@@ -186,9 +187,11 @@ static void use_v2(struct cgroup_host *h, const struct hierarchy *hi)
 			continue;
 		if (name && (!has_word(list, name, ' ') || !enable_v2(base, name) || !enable_v2(parent, name)))
 			continue;
-		/* cgroup.kill exists from 5.14 on, in every group but the root. */
-		if (!name && faccessat(parent, "cgroup.kill", F_OK, 0) < 0)
+		/* cgroup.kill exists from 5.14 on, in every group but the root. Not worth a hierarchy of its own: init's death
+		 * does the same. */
+		if (!name && (!any || faccessat(parent, "cgroup.kill", F_OK, 0) < 0))
 			continue;
+		any = true;
 		h->ctl[c].parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
 		h->ctl[c].v2 = 1;
 	}
@@ -249,11 +252,10 @@ void cgroup_host_open(struct cgroup_host *h)
 				break;
 			}
 	}
-	/* v1 controllers beside a v2 tree that only kills is what systemd calls hybrid. */
-	h->version = v1 && (v2 || h->ctl[CGROUP_KILL].parent >= 0) ? CGROUP_HYBRID
-		     : v1					    ? CGROUP_V1
-		     : v2					    ? CGROUP_V2
-								    : CGROUP_NONE;
+	/* v1 controllers beside a mounted v2 tree is what systemd calls hybrid. */
+	for (int i = 0; i < n; i++)
+		v2 = v2 || (v1 && hi[i].v2);
+	h->version = v1 && v2 ? CGROUP_HYBRID : v1 ? CGROUP_V1 : v2 ? CGROUP_V2 : CGROUP_NONE;
 	if (!n)
 		snprintf(h->why, sizeof(h->why), "no cgroup file system is mounted");
 	else if (h->version == CGROUP_NONE)
@@ -269,27 +271,56 @@ void cgroup_host_close(struct cgroup_host *h)
 		fd_close(&h->ctl[c].parent);
 }
 
+#define V2_JAR	 "jar"
+#define V2_MAKER "maker"
+
+static void kill_all(int dir)
+{
+	char list[4096], *save = NULL;
+
+	if (fd_write_file(dir, "cgroup.kill", "1") == 0 || fd_read_file(dir, "cgroup.procs", list, sizeof(list)) <= 0)
+		return;
+	for (char *p = strtok_r(list, "\n", &save); p; p = strtok_r(NULL, "\n", &save)) {
+		pid_t pid = (pid_t)strtol(p, NULL, 10);
+
+		if (pid > 1)
+			kill(pid, SIGKILL);
+	}
+}
+
+/* A group stays busy for a moment after its last process was reaped. */
+static int remove_dir(int parent, const char *name, unsigned *wait_ms)
+{
+	while (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno == EBUSY) {
+		if (!*wait_ms)
+			return -1;
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+		--*wait_ms;
+	}
+	return 0;
+}
+
+static int remove_group(int parent, const char *name, bool v2, unsigned *wait_ms)
+{
+	if (v2) {
+		auto_close int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (dir >= 0 && (remove_dir(dir, V2_JAR, wait_ms) < 0 || remove_dir(dir, V2_MAKER, wait_ms) < 0))
+			return -1;
+	}
+	return remove_dir(parent, name, wait_ms);
+}
+
 /* Ends what a killed keeper may have left under our name: its jar is dead, its folders may not be. */
-static void clear_leftover(int parent, const char *name)
+static void clear_leftover(int parent, const char *name, bool v2)
 {
 	auto_close int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char list[4096];
+	unsigned wait_ms = 1000;
 
 	if (dir < 0)
 		return;
-	if (fd_write_file(dir, "cgroup.kill", "1") < 0 &&
-	    fd_read_file(dir, "cgroup.procs", list, sizeof(list)) > 0) {
-		char *save = NULL;
-
-		for (char *p = strtok_r(list, "\n", &save); p; p = strtok_r(NULL, "\n", &save)) {
-			pid_t pid = (pid_t)strtol(p, NULL, 10);
-
-			if (pid > 1)
-				kill(pid, SIGKILL);
-		}
-	}
-	for (int i = 0; i < 200 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno == EBUSY; i++)
-		nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+	kill_all(dir);
+	remove_group(parent, name, v2, &wait_ms);
 }
 
 bool cgroup_clear(const struct cgroup_host *h, const char *name)
@@ -298,34 +329,76 @@ bool cgroup_clear(const struct cgroup_host *h, const char *name)
 
 	for (int c = 0; c < CGROUP_CTLS; c++)
 		if (h->ctl[c].parent >= 0 && h->ctl[c].same < 0 && faccessat(h->ctl[c].parent, name, F_OK, 0) == 0) {
-			clear_leftover(h->ctl[c].parent, name);
+			clear_leftover(h->ctl[c].parent, name, h->ctl[c].v2);
 			found = true;
 		}
 	return found;
 }
 
-int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, struct err *e)
+void cgroup_init(struct cgroup *g)
 {
-	struct cgroup g = { .dir = { -1, -1, -1, -1, -1 } };
+	memset(g, 0, sizeof(*g));
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		g->dir[c] = g->tasks[c] = -1;
+	g->maker = -1;
+}
 
+static int make_dir(int parent, const char *name, bool v2)
+{
+	if (mkdirat(parent, name, 0755) < 0) {
+		if (errno != EEXIST)
+			return -1;
+		clear_leftover(parent, name, v2);
+		if (mkdirat(parent, name, 0755) < 0)
+			return -1;
+	}
+	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/*
+ * v2: name/ holds no process itself; name/maker and name/jar do. The kernel lets the maker clone into `jar` when it may write cgroup.procs of
+ * that and of the common ancestor; the limits' files stay the keeper's.
+ */
+static int make_v2(struct cgroup *g, const struct cgroup_host *h, int ctl, uid_t owner)
+{
+	auto_close int top = make_dir(h->ctl[ctl].parent, g->name, true);
+
+	if (top < 0)
+		return -1;
+	for (int c = ctl; c < CGROUP_KILL; c++)
+		if (h->ctl[c].parent >= 0 && h->ctl[c].v2 && !enable_v2(top, ctls[c].v2_name))
+			return -1;
+	g->dir[ctl] = make_dir(top, V2_JAR, false);
+	g->maker = make_dir(top, V2_MAKER, false);
+	if (g->dir[ctl] < 0 || g->maker < 0)
+		return -1;
+	if (geteuid() == 0 && (fchownat(top, "cgroup.procs", owner, (gid_t)-1, 0) < 0 ||
+			       fchownat(g->dir[ctl], "cgroup.procs", owner, (gid_t)-1, 0) < 0))
+		return -1;
+	return 0;
+}
+
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, struct err *e)
+{
+	struct cgroup g;
+
+	cgroup_init(&g);
 	snprintf(g.name, sizeof(g.name), "%s", name);
 	for (int c = 0; c < CGROUP_CTLS; c++) {
-		int parent = h->ctl[c].parent;
-
-		if (parent < 0)
+		if (h->ctl[c].parent < 0)
 			continue;
 		if (h->ctl[c].same >= 0) {
 			g.dir[c] = fcntl(g.dir[h->ctl[c].same], F_DUPFD_CLOEXEC, 3);
-			continue;
-		}
-		if (mkdirat(parent, name, 0755) < 0) {
-			if (errno != EEXIST)
+		} else if (h->ctl[c].v2) {
+			if (make_v2(&g, h, c, owner) < 0)
 				goto fail;
-			clear_leftover(parent, name);
-			if (mkdirat(parent, name, 0755) < 0)
+		} else {
+			g.dir[c] = make_dir(h->ctl[c].parent, name, false);
+			if (g.dir[c] >= 0)
+				g.tasks[c] = openat(g.dir[c], "tasks", O_WRONLY | O_CLOEXEC);
+			if (g.tasks[c] < 0)
 				goto fail;
 		}
-		g.dir[c] = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (g.dir[c] < 0)
 			goto fail;
 	}
@@ -335,6 +408,22 @@ fail:
 	err_sys(e, "make cgroup %s/%s", PARENT, name);
 	cgroup_remove(&g, h, 0);
 	return -1;
+}
+
+int cgroup_v2_dir(const struct cgroup *g, const struct cgroup_host *h)
+{
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		if (g->dir[c] >= 0 && h->ctl[c].v2)
+			return g->dir[c];
+	return -1;
+}
+
+int cgroup_enter_v1(const int *tasks, unsigned count, struct err *e)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (write(tasks[i], "0", 1) != 1)
+			return err_sys(e, "enter a cgroup");
+	return 0;
 }
 
 static int write_num(int dir, const char *file, uint64_t v, struct err *e)
@@ -393,20 +482,6 @@ int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const stru
 	if (g->dir[CGROUP_CPU] >= 0 &&
 	    limit_cpu(g->dir[CGROUP_CPU], h->ctl[CGROUP_CPU].v2, l->cpus_milli, e) < 0)
 		return -1;
-	return 0;
-}
-
-int cgroup_place(const struct cgroup *g, const struct cgroup_host *h, pid_t pid, struct err *e)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", pid);
-	for (int c = 0; c < CGROUP_CTLS; c++) {
-		if (g->dir[c] < 0 || h->ctl[c].same >= 0)
-			continue;
-		if (fd_write_file(g->dir[c], "cgroup.procs", text) < 0)
-			return err_sys(e, "move the guest into cgroup '%s' (%s)", g->name, ctls[c].name);
-	}
 	return 0;
 }
 
@@ -491,21 +566,14 @@ int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_m
 {
 	int rc = 0;
 
+	fd_close(&g->maker);
 	for (int c = 0; c < CGROUP_CTLS; c++) {
+		fd_close(&g->tasks[c]);
 		if (g->dir[c] < 0)
 			continue;
 		fd_close(&g->dir[c]);
-		if (h->ctl[c].same >= 0)
-			continue;
-		/* A group stays busy for a moment after its last process was reaped. */
-		while (unlinkat(h->ctl[c].parent, g->name, AT_REMOVEDIR) < 0 && errno == EBUSY) {
-			if (!wait_ms) {
-				rc = -1;
-				break;
-			}
-			nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-			wait_ms--;
-		}
+		if (h->ctl[c].same < 0 && remove_group(h->ctl[c].parent, g->name, h->ctl[c].v2, &wait_ms) < 0)
+			rc = -1;
 	}
 	return rc;
 }

@@ -35,8 +35,16 @@ struct cgroup_host {
 	char why[160];	      /* why something is missing, "" when all is there */
 };
 
+/*
+ * How a guest gets in matters more than anything else here: writing a pid to cgroup.procs takes a global lock whose first taker waits
+ * for an RCU grace period (10 ms seen). A process that writes "0" to a v1 `tasks` file moves itself without that lock (from
+ * 5.9 on), and on v2 clone3(CLONE_INTO_CGROUP) needs none. So nobody is ever moved: the guest-to-be enters v1 groups itself through
+ * descriptors opened by the keeper, and is born in the v2 one.
+ */
 struct cgroup {
-	int dir[CGROUP_CTLS]; /* -1: not there; a controller that shares a folder has its own fd */
+	int dir[CGROUP_CTLS];	/* -1: not there; a controller that shares a folder has its own fd */
+	int tasks[CGROUP_CTLS]; /* v1: `tasks`, open for writing; -1: none */
+	int maker;		/* v2: where the maker is born, beside the guests' folder; -1: no v2 */
 	char name[32];
 };
 
@@ -60,12 +68,15 @@ const char *cgroup_version_name(int version);
 const char *cgroup_ctl_name(int ctl);
 
 /* Makes the group `name` in every hierarchy. A leftover of that name is emptied, removed and made anew: the caller
- * holds the lock that makes the name its own. */
-int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, struct err *e);
+ * holds the lock that makes the name its own. On v2 `owner` may clone processes into it. */
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, struct err *e);
+void cgroup_init(struct cgroup *g);
+/* The v2 folder of guests, for CLONE_INTO_CGROUP; -1 when there is none. */
+int cgroup_v2_dir(const struct cgroup *g, const struct cgroup_host *h);
 int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const struct cgroup_limits *l,
 		 struct err *e);
-/* Moves a process into the group. */
-int cgroup_place(const struct cgroup *g, const struct cgroup_host *h, pid_t pid, struct err *e);
+/* Enters the v1 groups: the calling process, which must have one thread, moves itself through its `tasks` descriptors. */
+int cgroup_enter_v1(const int *tasks, unsigned count, struct err *e);
 /* Reads what there is; missing files leave zeros. */
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgroup_counters *out);
 /* CPU time used so far in nanoseconds; 0 when not known. */

@@ -32,17 +32,28 @@ struct sys_clone_args {
 
 /*
  * fork() with namespaces: the child continues at the call, on a copy of the parent's memory.
- * Only for single-threaded callers. Returns like fork(); *pidfd is close-on-exec.
+ * Only for single-threaded callers. Returns like fork(); *pidfd is close-on-exec. `cgroup` is the v2 folder
+ * that the child is born in, -1: the parent's.
  */
-static inline pid_t sys_clone(uint64_t flags, int *pidfd)
+static inline pid_t sys_clone_into(uint64_t flags, int *pidfd, int cgroup)
 {
 	struct sys_clone_args a = { .flags = flags, .exit_signal = SIGCHLD };
+
+	if (cgroup >= 0) {
+		a.flags |= CLONE_INTO_CGROUP;
+		a.cgroup = (uint64_t)cgroup;
+	}
 
 	if (pidfd) {
 		a.flags |= CLONE_PIDFD;
 		a.pidfd = (uint64_t)(uintptr_t)pidfd;
 	}
 	return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+}
+
+static inline pid_t sys_clone(uint64_t flags, int *pidfd)
+{
+	return sys_clone_into(flags, pidfd, -1);
 }
 
 static inline int sys_openat2(int dir, const char *path, uint64_t flags, uint64_t mode,
