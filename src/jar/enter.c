@@ -24,18 +24,19 @@
 struct enter_ctx {
 	struct jar *j;
 	int report, feed;
-	int stdio[3];
+	int stdio[3], spaces[SPACES];
 	struct feed_plan plan;
 };
 
-/* Waits until init says that the jar is ready. */
+/* Waits until the jar is ready: its namespaces come as descriptors. */
 static int enter_gate(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
+	unsigned count;
 	char byte;
 
 	close(c->j->gate[1]);
-	if (fd_read_all(c->j->gate[0], &byte, 1) != 0)
+	if (fd_recv(c->j->gate[0], &byte, 1, c->spaces, SPACES, &count) != 1 || count != SPACES)
 		return err_set(e, ERR_SETUP, "the jar was given up before it was ready");
 	return 0;
 }
@@ -68,14 +69,17 @@ static int enter_cgroupns(void *p, struct err *e)
 
 static int enter_namespaces(void *p, struct err *e)
 {
-	struct jar *j = ((struct enter_ctx *)p)->j;
-	int flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+	static const int kinds[SPACES] = { CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWNET, CLONE_NEWUSER };
+	struct enter_ctx *c = p;
+	bool host_net = c->j->spec.flags & JAR_NET_HOST || c->j->netns < 0;
 
-	/* The host's network belongs to the host's user namespace: it is inherited, not entered. */
-	if (j->spec.flags & JAR_NET_HOST || hook_disabled("netns"))
-		flags &= ~CLONE_NEWNET;
-	if (setns(j->init_pidfd, flags) < 0)
-		return err_sys(e, "enter the jar's namespaces");
+	for (int i = 0; i < SPACES; i++) {
+		/* The host's network belongs to the host's user namespace: it is inherited, not entered. */
+		if (i == SPACE_NET && host_net)
+			continue;
+		if (setns(c->spaces[i], kinds[i]) < 0)
+			return err_sys(e, "enter the jar's namespaces");
+	}
 	if (chdir("/") < 0)
 		return err_sys(e, "enter the jar's root");
 	return 0;

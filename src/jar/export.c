@@ -30,7 +30,9 @@ static int send_record(struct walk *w, uint32_t type, const struct stat *st, con
 
 	if (st) {
 		r.mode = st->st_mode & 07777;
-		r.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec;
+		/* A guest's times may be anything: what does not fit in nanoseconds is not told. */
+		if (st->st_mtim.tv_sec > 0 && st->st_mtim.tv_sec < INT64_MAX / 1000000000 - 1)
+			r.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec;
 	}
 	if (fd_write_all(w->out, &r, sizeof(r)) < 0 || fd_write_all(w->out, w->path, r.name_len) < 0 ||
 	    (text && fd_write_all(w->out, text, size) < 0))

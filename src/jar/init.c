@@ -21,7 +21,19 @@ struct init_ctx {
 	struct jar *j;
 	int control, report;
 	int proc; /* the jar's own proc, until it is attached */
+	int spaces[SPACES];
 };
+
+static int init_netns(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	if (j->spec.flags & JAR_NET_HOST || j->netns < 0)
+		return 0;
+	if (setns(j->netns, CLONE_NEWNET) < 0)
+		return err_sys(e, "enter the network namespace");
+	return 0;
+}
 
 /* Descriptors lead to the maker's mounts; ours are copies of them, found at the same place. */
 static int init_root(void *p, struct err *e)
@@ -108,6 +120,22 @@ static int init_hostname(void *p, struct err *e)
 	return 0;
 }
 
+/* While /proc/self may be read: a guest enters these. */
+static int init_open_spaces(void *p, struct err *e)
+{
+	static const char *const names[SPACES] = { "mnt", "ipc", "uts", "net", "user" };
+	struct init_ctx *c = p;
+	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; i < SPACE_USER; i++) {
+		c->spaces[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
+		if (c->spaces[i] < 0)
+			return err_sys(e, "open the jar's %s namespace", names[i]);
+	}
+	c->spaces[SPACE_USER] = c->j->userns;
+	return 0;
+}
+
 static int init_enter_userns(void *p, struct err *e)
 {
 	if (setns(((struct init_ctx *)p)->j->userns, CLONE_NEWUSER) < 0)
@@ -165,29 +193,25 @@ static int init_signals(void *p, struct err *e)
 	return 0;
 }
 
-/* Keeps control, gate and report; everything else of the maker's is closed. */
-static int init_close(void *p, struct err *e)
+/* The jar is ready: to the guest that may be waiting already, and to the maker for those that come later. Init keeps its two channels
+ * and nothing else. */
+static int init_hand_over(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
-	int keep[3] = { c->control, c->j->gate[1], c->report };
+	struct jar_report r = { .type = REPORT_READY };
+	char byte = GATE_READY;
 
-	for (int i = 0; i < 3; i++) {
-		keep[i] = fcntl(keep[i], F_DUPFD_CLOEXEC, 16);
-		if (keep[i] < 0)
-			return err_sys(e, "keep init's channels");
-	}
-	for (int i = 0; i < 3; i++)
-		if (dup3(keep[i], i, O_CLOEXEC) < 0)
-			return err_sys(e, "keep init's channels");
-	if (close_range(3, ~0U, 0) < 0)
+	if (fd_send(c->j->gate[1], &byte, 1, c->spaces, SPACES) < 0 || fd_send(c->report, &r, sizeof(r), c->spaces, SPACES) < 0)
+		return err_sys(e, "hand the jar over");
+	if (dup3(c->control, 0, O_CLOEXEC) < 0 || dup3(c->report, 1, O_CLOEXEC) < 0 || close_range(2, ~0U, 0) < 0)
 		return err_sys(e, "close init's descriptors");
 	c->control = 0;
-	c->j->gate[1] = 1;
-	c->report = 2;
+	c->report = 1;
 	return 0;
 }
 
 const struct step init_steps[] = {
+	{ "init-netns", NULL, init_netns },
 	{ "jar-root", NULL, init_root },
 	{ "jar-proc", NULL, init_proc },
 	{ "jar-devpts", NULL, init_devpts },
@@ -197,13 +221,14 @@ const struct step init_steps[] = {
 	{ "jar-readonly", "readonly", init_readonly },
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
+	{ "init-spaces", NULL, init_open_spaces },
 	{ "init-userns", NULL, init_enter_userns },
 	{ "init-ids", "init_uid", init_ids },
 	{ "init-caps", NULL, init_caps },
 	{ "init-undumpable", "dumpable", init_undumpable },
 	{ "init-deathsig", "pdeathsig", init_deathsig },
 	{ "init-signals", NULL, init_signals },
-	{ "init-close", NULL, init_close },
+	{ "init-hand-over", NULL, init_hand_over },
 };
 const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
 
@@ -219,19 +244,15 @@ static void scrub(void)
 
 void init_main(struct jar *j, int control, int report)
 {
-	struct init_ctx c = { j, control, report, -1 };
+	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1 };
 	struct jar_report r = { 0 };
-	char byte = GATE_READY;
+	char byte;
 
 	if (step_walk(init_steps, init_step_count, &c, &r.err) < 0) {
 		r.type = REPORT_ERROR;
 		fd_send(c.report, &r, sizeof(r), NULL, 0);
 		_exit(1);
 	}
-	r.type = REPORT_READY;
-	if (write(j->gate[1], &byte, 1) != 1 || fd_send(c.report, &r, sizeof(r), NULL, 0) < 0)
-		_exit(1);
-	close(j->gate[1]);
 	for (;;) {
 		ssize_t n = read(c.control, &byte, 1);
 

@@ -23,7 +23,7 @@
  * waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
  *
  * A guest is a child of the maker that is born in the jar's pid namespace (and v2 cgroup), enters the v1 cgroups, and
- * enters the jar through init's pidfd. It gives everything away, then reads the request's bytes (feed.h), then executes.
+ * enters the jar's namespaces. It gives everything away, then reads the request's bytes (feed.h), then executes.
  */
 
 /* Ids in U1. Where only one id could be had, all three are 0. */
@@ -43,17 +43,22 @@ struct jar {
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
 	int userns;		  /* U2 */
+	int netns;		  /* empty network; -1: the host's was asked for */
 	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
 	int init_pidfd;
 	pid_t init_pid;
 	int control;		  /* maker's end: init lives as long as it is open */
 	int init_report;	  /* init says struct jar_report here */
-	int gate[2];		  /* a guest waits here until the jar is ready */
+	int gate[2];		  /* a guest waits here; what comes are the jar's namespaces */
 	int tasks[CGROUP_CTLS];	  /* v1 cgroups for the guest to enter */
 	unsigned task_count;
 };
 
 enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
+
+/* The namespaces that a guest enters, as init hands them over: through its pidfd one would need the right to trace it, and init is
+ * undumpable. The user namespace comes last: after it nothing else can be entered. */
+enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 
 enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_SCRUBBED };
 
@@ -63,8 +68,6 @@ struct jar_report {
 	struct err err;
 };
 
-/* U2: guest `uid` and init mapped, nested namespaces forbidden. Runs in the maker. Descriptor or -1. */
-int jar_userns(const struct jar_ids *ids, uint32_t uid, struct err *e);
 /* The number init has inside U2. */
 uint32_t jar_init_uid(uint32_t guest_uid);
 

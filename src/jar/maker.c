@@ -3,7 +3,6 @@
 #include "jar/maker.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <linux/keyctl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,10 +16,9 @@
 #include "base/hook.h"
 #include "jar/feed.h"
 #include "jar/root.h"
-#include "kernel/idmap.h"
+#include "jar/spaces.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
-#include "kernel/net.h"
 #include "kernel/sys.h"
 
 struct guest {
@@ -31,8 +29,9 @@ struct guest {
 
 struct maker {
 	int sock;
-	bool own_net;
 	struct jar jar;
+	struct spaces spaces;
+	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
 	bool made;
 	bool ready_used; /* init's own gate byte went to the first guest */
 	struct guest guest;
@@ -48,6 +47,10 @@ static int maker_ids(void *p, struct err *e)
 		return err_set(e, ERR_SETUP, "the maker is not root of its namespace");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(e, "set the parent death signal");
+	/* Changing ids made us undumpable, and our children's id maps root's to write: take that back. Nobody but the host's
+	 * root can see us. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return err_sys(e, "become dumpable");
 	prctl(PR_SET_NAME, "belljar-maker", 0, 0, 0);
 	return 0;
 }
@@ -67,13 +70,6 @@ static int maker_private(void *p, struct err *e)
 	return mount_private(e);
 }
 
-static int maker_loopback(void *p, struct err *e)
-{
-	struct maker *m = p;
-
-	return m->own_net ? net_loopback_up(e) : 0;
-}
-
 static int maker_root(void *p, struct err *e)
 {
 	struct maker *m = p;
@@ -84,102 +80,21 @@ static int maker_root(void *p, struct err *e)
 
 #define DEFAULT_UID 1000
 
-static int maker_userns(void *p, struct err *e)
+static int maker_spaces(void *p, struct err *e)
 {
 	struct maker *m = p;
 
-	m->jar.userns = jar_userns(&m->jar.ids, DEFAULT_UID, e);
-	return m->jar.userns < 0 ? -1 : 0;
+	return spaces_begin(&m->spaces, &m->jar.ids, DEFAULT_UID, true, e);
 }
 
 const struct step maker_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
+	{ "maker-spaces", NULL, maker_spaces },
 	{ "maker-private", NULL, maker_private },
-	{ "maker-loopback", NULL, maker_loopback },
 	{ "maker-root", NULL, maker_root },
-	{ "maker-userns", NULL, maker_userns },
 };
 const size_t maker_step_count = sizeof(maker_steps) / sizeof(maker_steps[0]);
-
-/* ---- the guest's user namespace ---- */
-
-uint32_t jar_init_uid(uint32_t guest_uid)
-{
-	return guest_uid == 65533 ? 65532 : 65533;
-}
-
-/* Second layer under the filter: inside U2 no namespace of any kind can be made any more (KS-07, KS-15). */
-static int forbid_namespaces(void)
-{
-	static const char *const files[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time" };
-	char path[64];
-
-	if (hook_disabled("max_userns"))
-		return 0;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), "/proc/sys/user/max_%s_namespaces", files[i]);
-		if (fd_write_file(AT_FDCWD, path, "0") < 0 && !(errno == ENOENT && i > 0))
-			return -1;
-	}
-	return 0;
-}
-
-int jar_userns(const struct jar_ids *ids, uint32_t uid, struct err *e)
-{
-	char map[96], path[48], byte = 0;
-	int up[2] = { -1, -1 }, down[2] = { -1, -1 }, fd = -1, status;
-	pid_t pid;
-
-	if (step_point("jar-userns", e) < 0)
-		return -1;
-	if (pipe2(up, O_CLOEXEC) < 0 || pipe2(down, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	pid = sys_clone(CLONE_NEWUSER, NULL);
-	if (pid == 0) {
-		/* Has every right in U2 until it exits, and uses them for one thing. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		close(up[0]);
-		close(down[1]);
-		if (fd_read_all(down[0], &byte, 1) != 0 || forbid_namespaces() < 0)
-			_exit(1);
-		byte = 1;
-		if (write(up[1], &byte, 1) != 1)
-			_exit(1);
-		(void)!read(down[0], &byte, 1);
-		_exit(0);
-	}
-	if (pid < 0) {
-		err_sys(e, "make the guest's user namespace");
-		err_hint(e, "user namespaces are off or used up: sysctl user.max_user_namespaces");
-		goto out;
-	}
-	if (ids->single)
-		snprintf(map, sizeof(map), "%u 0 1\n", uid);
-	else
-		snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", uid, ids->guest, jar_init_uid(uid), ids->init);
-	if (idmap_write(pid, map, map, ids->single, e) < 0)
-		goto out;
-	close(up[1]);
-	up[1] = -1;
-	if (write(down[1], &byte, 1) != 1 || fd_read_all(up[0], &byte, 1) != 0) {
-		err_set(e, ERR_SETUP, "nested namespaces could not be forbidden: /proc/sys/user is not writable");
-		goto out;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		err_sys(e, "open the guest's user namespace");
-out:
-	for (int i = 0; i < 2; i++) {
-		fd_close(&up[i]);
-		fd_close(&down[i]);
-	}
-	if (pid > 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	return fd;
-}
 
 /* ---- talking to the keeper ---- */
 
@@ -238,18 +153,21 @@ static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, st
 	return 0;
 }
 
-/* init: its own pid, mount and ipc namespaces; network and host name are the maker's slot. */
+/* init: its own pid, mount, ipc and uts namespaces; it enters the network namespace that was made ahead. */
 static int clone_init(struct maker *m, struct err *e)
 {
 	struct jar *j = &m->jar;
 	int control[2], report[2];
-	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
 	if (hook_disabled("ipcns"))
 		flags &= ~(uint64_t)CLONE_NEWIPC;
-	if (pipe2(control, O_CLOEXEC) < 0 || pipe2(j->gate, O_CLOEXEC) < 0 ||
+	if (pipe2(control, O_CLOEXEC) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make init's channels");
+	/* From here on our children are born in the jar's pid namespace; the first is its pid 1. */
+	if (unshare(CLONE_NEWPID) < 0)
+		return err_sys(e, "make a pid namespace");
 	j->init_pid = sys_clone(flags, &j->init_pidfd);
 	if (j->init_pid == 0) {
 		close(control[1]);
@@ -270,13 +188,18 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 {
 	struct jar *j = &m->jar;
 
-	if (m->made)
-		return err_set(e, ERR_INTERNAL, "this maker has a jar already");
+	if (m->made || j->data >= 0)
+		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
 	j->spec = msg->spec;
+	if (step_point("jar-spaces", e) < 0 || spaces_take(&m->spaces, &j->userns, &j->netns, e) < 0)
+		return -1;
 	if (j->spec.uid != DEFAULT_UID) {
+		int none = -1;
+
+		/* Another number inside needs another map. */
 		fd_close(&j->userns);
-		j->userns = jar_userns(&j->ids, j->spec.uid, e);
-		if (j->userns < 0)
+		if (spaces_begin(&m->spaces, &j->ids, j->spec.uid, false, e) < 0 ||
+		    spaces_take(&m->spaces, &j->userns, &none, e) < 0)
 			return -1;
 	}
 	if (step_point("jar-users", e) < 0 ||
@@ -323,7 +246,8 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 		char ready = GATE_READY;
 
 		/* The jar has long been ready: a fresh gate says so itself. */
-		if (pipe2(j->gate, O_CLOEXEC) < 0 || write(j->gate[1], &ready, 1) != 1)
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
+		    fd_send(j->gate[1], &ready, 1, m->space_fds, SPACES) < 0)
 			return err_sys(e, "make a gate");
 	}
 	m->ready_used = true;
@@ -331,9 +255,7 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 	memcpy(j->tasks, fds + 4, msg->tasks * sizeof(*fds));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make a report channel");
-	/* Our next child is born in the jar's pid namespace. */
-	if (setns(j->init_pidfd, CLONE_NEWPID) < 0)
-		return err_sys(e, "enter the jar's pid namespace");
+	/* Born in the jar's pid namespace, as all our children since init. */
 	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
@@ -423,9 +345,12 @@ static void on_init_report(struct maker *m)
 {
 	struct jar_report r;
 	struct maker_msg out = { 0 };
-	unsigned nfds;
-	ssize_t n = fd_recv(m->jar.init_report, &r, sizeof(r), NULL, 0, &nfds);
+	unsigned nfds = 0;
+	int fds[SPACES];
+	ssize_t n = fd_recv(m->jar.init_report, &r, sizeof(r), fds, SPACES, &nfds);
 
+	if (nfds == SPACES)
+		memcpy(m->space_fds, fds, sizeof(fds));
 	if (n != sizeof(r)) {
 		/* init died: everything in the jar dies with it, the guest's pidfd will tell. */
 		fd_close(&m->jar.init_report);
@@ -542,13 +467,14 @@ static void on_keeper(struct maker *m)
 			close(fds[i]);
 }
 
-void maker_main(int sock, const struct jar_ids *ids, bool own_net)
+void maker_main(int sock, const struct jar_ids *ids)
 {
 	static struct maker m;
 	struct err e = { 0 };
 
 	m.sock = sock;
-	m.own_net = own_net;
+	m.jar.netns = -1;
+	m.spaces.sock = -1;
 	m.jar.ids = *ids;
 	m.jar.root = m.jar.data = m.jar.userns = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;

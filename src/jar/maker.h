@@ -39,9 +39,10 @@ struct maker_msg {
 	};
 };
 
-/* Runs in the child of the keeper, in its fresh user, mount, uts and (unless host_net) network namespace, after its maps were written. Serves
- * one jar at a time until `sock` ends. Never returns. */
-_Noreturn void maker_main(int sock, const struct jar_ids *ids, bool own_net);
+/* Runs in the child of the keeper, in its fresh user, mount and uts namespace, after its maps were written. It stays in the host's
+ * network namespace, where it has no rights: sockets it makes there are not to be seen from a jar (SV-02). Serves one jar at
+ * a time until `sock` ends. Never returns. */
+_Noreturn void maker_main(int sock, const struct jar_ids *ids);
 
 extern const struct step maker_steps[];
 extern const size_t maker_step_count;

@@ -101,59 +101,64 @@ static int write_maps(struct keeper *k, pid_t pid, struct err *e)
 }
 
 /*
- * A fresh image of this same program, executed inside U1: nothing of the keeper's memory goes along, and the kernel ties the new
- * memory to U1, so that U1's root (and nobody below) may reach into its jars' undumpable inits. By descriptor: the path may lie
- * in a folder that U1's ids cannot walk.
+ * The maker's side of its start. Its user namespace is made under the slot's own id, since the kernel charges what all its jars use
+ * (inotify, namespaces, ...) to whoever made it: as root, one jar could use up every other's quota (RE-21).
+ *
+ * It is not executed anew: that would cost a tenth of a one-shot run, and the keeper's memory holds nothing to hide.
  */
-static _Noreturn void exec_maker(struct keeper *k, int sock, bool own_net)
+static _Noreturn void become_maker(struct keeper *k, int sock, int up, int go)
 {
-	char *argv[] = { "belljar-maker", k->slot.single ? "single" : "range", own_net ? "net" : "nonet", NULL };
-	auto_close int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct jar_ids ids = { k->slot.single ? 0 : 1, k->slot.single ? 0 : 2, k->slot.single };
+	uid_t uid = k->slot.uids.start;
+	gid_t gid = k->slot.gids.start;
+	char byte = 0;
 
-	/* Before exec: only root of a namespace keeps its capabilities through it. */
-	if ((k->slot.single || setgroups(0, NULL) == 0) && setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0) == 0 &&
-	    dup2(sock, KEEPER_FD) == KEEPER_FD && exe >= 0)
-		execveat(exe, "", argv, environ, AT_EMPTY_PATH);
-	_exit(1);
+	if (!k->slot.rootless && (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0))
+		_exit(1);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0)
+		_exit(2);
+	/* Without maps we would be nobody: wait for them. */
+	if (write(up, &byte, 1) != 1 || fd_read_all(go, &byte, 1) != 0 || (!k->slot.single && setgroups(0, NULL) < 0) ||
+	    setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 || dup2(sock, KEEPER_FD) != KEEPER_FD)
+		_exit(1);
+	/* Cgroups, locks, the front's socket: none of it is the maker's. */
+	if (close_range(KEEPER_FD + 1, ~0U, 0) < 0)
+		_exit(1);
+	maker_main(KEEPER_FD, &ids);
 }
 
-static int start_maker(struct keeper *k, bool own_net, struct err *e)
+static int start_maker(struct keeper *k, struct err *e)
 {
-	uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS | (own_net ? CLONE_NEWNET : 0);
-	int sock[2], go[2];
+	int sock[2], go[2], up[2], rc = -1;
 	char byte = 0;
 	pid_t pid;
 
-	if (hook_disabled("netns")) {
-		flags &= ~(uint64_t)CLONE_NEWNET;
-		own_net = false;
-	}
 	if (step_point("maker-clone", e) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0 ||
+	    pipe2(up, O_CLOEXEC) < 0)
 		return err_sys(e, "make the maker's channels");
-	pid = sys_clone_into(flags, NULL, k->cg.maker);
-	if (pid < 0) {
-		err_sys(e, "make the intermediate user namespace");
-		return err_hint(e, "user namespaces are off on this host: 'belljar doctor' says how to turn them on");
-	}
+	pid = sys_clone_into(0, NULL, k->cg.maker);
 	if (pid == 0) {
 		close(go[1]);
-		/* Without maps we would be nobody: wait for them. */
-		if (fd_read_all(go[0], &byte, 1) != 0)
-			_exit(1);
-		exec_maker(k, sock[1], own_net);
+		become_maker(k, sock[1], up[1], go[0]);
 	}
 	close(sock[1]);
 	close(go[0]);
+	close(up[1]);
 	k->maker = sock[0];
 	k->maker_pid = pid;
-	if (write_maps(k, pid, e) < 0 || write(go[1], &byte, 1) != 1) {
-		close(go[1]);
-		return -1;
+	if (pid < 0) {
+		err_sys(e, "start the maker");
+	} else if (fd_read_all(up[0], &byte, 1) != 0) {
+		err_set(e, ERR_SETUP, "the intermediate user namespace could not be made");
+		err_hint(e, "user namespaces may be off on this host: 'belljar doctor' says how to turn them on");
+	} else if (write_maps(k, pid, e) == 0 && write(go[1], &byte, 1) == 1) {
+		rc = 0;
 	}
 	close(go[1]);
-	return 0;
+	close(up[0]);
+	return rc;
 }
 
 static void stop_maker(struct keeper *k)
@@ -238,12 +243,6 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 	}
 	k->asked = true;
 	k->spec = msg.spec = r->spec;
-	if (r->spec.flags & JAR_NET_HOST) {
-		/* The maker that waits has a network namespace of its own: take another. */
-		stop_maker(k);
-		if (start_maker(k, false, e) < 0)
-			return -1;
-	}
 	if (k->slot.rootless)
 		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
 	msg.mounts = 1;
@@ -669,6 +668,8 @@ static int drop_rights(struct err *e)
 
 	if (geteuid() != 0)
 		return 0; /* newuidmap needs its own */
+	/* Guests run at the usual priority, however belljar was started (PV-14). */
+	setpriority(PRIO_PROCESS, 0, 0);
 	if (setgroups(0, NULL) < 0)
 		return err_sys(e, "drop the keeper's groups");
 	return caps_set(keep & caps_effective(), e) < 0 ? -1 : caps_no_new_privs(e);
@@ -685,7 +686,7 @@ static int prepare(struct keeper *k, struct err *e)
 	if (cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, e) < 0)
 		return -1;
 	k->cg_made = true;
-	return start_maker(k, true, e);
+	return start_maker(k, e);
 }
 
 #ifdef BELLJAR_TEST_HOOKS
@@ -693,7 +694,7 @@ static int prepare(struct keeper *k, struct err *e)
 static int print_steps(void)
 {
 	static const char *const points[] = { "keeper-rights", "keeper-slot", "maker-clone", "maker-maps", "cgroup-make",
-					      "cgroup-limits", "jar-userns", "jar-users", "jar-sources",
+					      "cgroup-limits", "jar-spaces", "jar-users", "jar-sources",
 					      "jar-disk", "jar-clone", "guest-clone" };
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
@@ -720,14 +721,6 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "--steps") == 0)
 		return print_steps();
 #endif
-	if (argc == 3 && strcmp(argv[0], "belljar-maker") == 0) {
-		bool single = strcmp(argv[1], "single") == 0;
-		struct jar_ids ids = { single ? 0 : 1, single ? 0 : 2, single };
-
-		close_range(KEEPER_FD + 1, ~0U, 0);
-		fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
-		maker_main(KEEPER_FD, &ids, strcmp(argv[2], "net") == 0);
-	}
 	if (fstat(KEEPER_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
 		fputs("belljar-keeper: belljar starts this program; it does nothing by itself\n", stderr);
 		return 2;

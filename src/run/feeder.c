@@ -97,7 +97,8 @@ static int add_node(struct feeder *f, int dir, const char *base, const char *pat
 		n->source = arena_dup(f->arena, path);
 		n->rec.size = (uint64_t)st.st_size;
 		n->rec.mode = st.st_mode & 0777;
-		n->rec.mtime_ns = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
+		if (st.st_mtim.tv_sec > 0 && st.st_mtim.tv_sec < INT64_MAX / 1000000000 - 1)
+			n->rec.mtime_ns = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
 		f->bytes += n->rec.size;
 		return 0;
 	case S_IFDIR:

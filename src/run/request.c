@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "jar/feed.h"
@@ -146,6 +146,8 @@ static int json_env(json_t *v, struct request *r, struct arena *a, struct err *e
 	json_object_foreach(v, key, item) {
 		const char *text;
 
+		if (!key[0] || strchr(key, '='))
+			return err_set(e, ERR_REQUEST, "request: 'env' has a name that is empty or holds '=': '%.60s'", key);
 		if (json_text(item, "env", &text, NULL, a, e) < 0)
 			return -1;
 		strlist_add(a, &r->env, arena_fmt(a, "%s=%s", key, text));
@@ -155,20 +157,10 @@ static int json_env(json_t *v, struct request *r, struct arena *a, struct err *e
 
 static int decode_base64(const char *text, size_t len, struct request_file *f, struct arena *a)
 {
-	unsigned char *out = arena_alloc(a, len / 4 * 3 + 4);
-	int n;
+	char *out = arena_alloc(a, len / 4 * 3 + 4);
 
-	if (len % 4)
-		return -1;
-	n = EVP_DecodeBlock(out, (const unsigned char *)text, (int)len);
-	if (n < 0)
-		return -1;
-	/* EVP_DecodeBlock counts the padding as bytes. */
-	for (size_t i = 0; i < 2 && len && text[len - 1 - i] == '='; i++)
-		n--;
-	f->content = (const char *)out;
-	f->len = (size_t)n;
-	return 0;
+	f->content = out;
+	return base64_decode(text, len, out, &f->len);
 }
 
 static int add_file(struct request *r, const struct request_file *f, struct arena *a, struct err *e)

@@ -4,12 +4,12 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <openssl/evp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "kernel/cgroup.h"
 
@@ -28,15 +28,6 @@ static size_t utf8_len(const unsigned char *p, size_t left)
 	    (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return n;
-}
-
-static char *base64(const char *data, size_t len)
-{
-	char *out = malloc((len + 2) / 3 * 4 + 1);
-
-	if (out)
-		EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)data, (int)len);
-	return out;
 }
 
 /* Text as it is; bytes that are no UTF-8 become U+FFFD in the text, and all of them stand in <name>_base64. */
@@ -58,8 +49,10 @@ static void set_bytes(json_t *o, const char *name, const char *data, size_t len)
 	}
 	json_object_set_new(o, name, json_stringn(text.data ? text.data : "", text.len));
 	if (!clean) {
-		char *b = base64(data, len);
+		char *b = malloc(BASE64_SIZE(len));
 
+		if (b)
+			base64_encode(data, len, b);
 		snprintf(key, sizeof(key), "%s_base64", name);
 		json_object_set_new(o, key, json_string(b ? b : ""));
 		free(b);
