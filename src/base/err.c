@@ -50,7 +50,11 @@ int err_set(struct err *e, int kind, const char *fmt, ...)
 int err_sys(struct err *e, const char *fmt, ...)
 {
 	int saved = errno;
-	const char *text = strerrordesc_np(saved);
+#ifdef __GLIBC__
+	const char *text = strerrordesc_np(saved); /* never translated, no locale */
+#else
+	const char *text = strerror(saved);
+#endif
 	va_list ap;
 	size_t used;
 

@@ -75,7 +75,7 @@ static int enter_namespaces(void *p, struct err *e)
 
 	for (int i = 0; i < SPACES; i++) {
 		/* The host's network belongs to the host's user namespace: it is inherited, not entered. */
-		if (i == SPACE_NET && host_net)
+		if ((i == SPACE_NET && host_net) || (i == SPACE_IPC && hook_disabled("ipcns")))
 			continue;
 		if (setns(c->spaces[i], kinds[i]) < 0)
 			return err_sys(e, "enter the jar's namespaces");
@@ -281,7 +281,7 @@ static int enter_close(void *p, struct err *e)
 			return err_sys(e, "keep the report channel");
 		c->report = 3;
 	}
-	if (close_range(4, ~0U, 0) < 0)
+	if (sys_close_range(4, ~0U, 0) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
 }

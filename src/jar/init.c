@@ -84,7 +84,7 @@ static int init_binds(void *p, struct err *e)
 	struct jar *j = ((struct init_ctx *)p)->j;
 
 	for (uint32_t i = 0; i < j->spec.bind_count; i++) {
-		if (mount_restrict(j->binds[i], MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, true, e) < 0 ||
+		if (mount_restrict(j->binds[i], ROOT_BIND_ATTR, true, e) < 0 ||
 		    root_attach_bind(j->root, j->binds[i], j->spec.binds[i], j->ids.guest, e) < 0)
 			return -1;
 	}
@@ -203,7 +203,7 @@ static int init_hand_over(void *p, struct err *e)
 
 	if (fd_send(c->j->gate[1], &byte, 1, c->spaces, SPACES) < 0 || fd_send(c->report, &r, sizeof(r), c->spaces, SPACES) < 0)
 		return err_sys(e, "hand the jar over");
-	if (dup3(c->control, 0, O_CLOEXEC) < 0 || dup3(c->report, 1, O_CLOEXEC) < 0 || close_range(2, ~0U, 0) < 0)
+	if (dup3(c->control, 0, O_CLOEXEC) < 0 || dup3(c->report, 1, O_CLOEXEC) < 0 || sys_close_range(2, ~0U, 0) < 0)
 		return err_sys(e, "close init's descriptors");
 	c->control = 0;
 	c->report = 1;

@@ -30,6 +30,7 @@
 struct jar_ids {
 	uid_t init, guest;
 	bool single;
+	bool shared_quota; /* rootless: the kernel charges all jars of a user to that user */
 };
 
 /* What init and guests inherit from the maker by fork. */

@@ -306,7 +306,7 @@ static void end_jar(struct maker *m)
 
 	if (!m->made)
 		return;
-	pidfd_send_signal(j->init_pidfd, SIGKILL, NULL, 0);
+	sys_pidfd_send_signal(j->init_pidfd, SIGKILL, NULL, 0);
 	while (waitid(P_PIDFD, (id_t)j->init_pidfd, &info, WEXITED) < 0 && errno == EINTR)
 		;
 	fd_close(&j->control);

@@ -99,7 +99,7 @@ static int attach_spare(int mnt, size_t first, size_t *used, struct err *e)
 
 		if (at < 0)
 			continue;
-		if (move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		if (sys_move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 			return err_sys(e, "attach at %s", spare[i]);
 		*used = i;
 		return 0;

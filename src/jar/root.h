@@ -7,6 +7,9 @@
 #include "jar/spec.h"
 
 #define ROOT_HOME "/home/guest"
+/* What every source shown in a jar is restricted to. */
+#define ROOT_BIND_ATTR \
+	((hook_disabled("readonly") ? 0 : MOUNT_ATTR_RDONLY) | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /*
  * Runs in the maker (root of the intermediate user namespace, own mount namespace, host's tree still visible). Builds the

@@ -18,31 +18,33 @@ uint32_t jar_init_uid(uint32_t guest_uid)
 	return guest_uid == 65533 ? 65532 : 65533;
 }
 
-/* Second layer under the filter: inside U2 no namespace of any kind can be made any more (KS-07, KS-15); and what the kernel counts
- * for each user has a share of its own (RE-21). */
-static int set_shares(struct err *e)
+/*
+ * Second layer under the filter: inside U2 no user namespace can be made any more, and without one no other kind (KS-07, KS-15). A rootless
+ * caller's jars share that user's inotify quota: none may take it all (RE-21). Few files, for each lookup in /proc/sys/user
+ * walks past the entries of every other namespace.
+ */
+static int set_shares(bool shared_quota, struct err *e)
 {
 	static const struct {
 		const char *name, *value;
-		bool needed; /* a kernel without it has nothing to forbid */
 	} files[] = {
-		{ "max_user_namespaces", "0", true },	{ "max_mnt_namespaces", "0", true },  { "max_pid_namespaces", "0", true },
-		{ "max_net_namespaces", "0", true },	{ "max_ipc_namespaces", "0", true },  { "max_uts_namespaces", "0", true },
-		{ "max_cgroup_namespaces", "0", true }, { "max_time_namespaces", "0", false }, { "max_inotify_instances", "64", false },
-		{ "max_inotify_watches", "16384", false },
+		{ "max_user_namespaces", "0" },
+		{ "max_inotify_instances", "16" },
+		{ "max_inotify_watches", "8192" },
 	};
+	size_t count = shared_quota ? sizeof(files) / sizeof(files[0]) : 1;
 	auto_close int dir = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (hook_disabled("max_userns"))
 		return 0;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (fd_write_file(dir, files[i].name, files[i].value) < 0 && (files[i].needed || errno != ENOENT))
+	for (size_t i = 0; i < count; i++)
+		if (fd_write_file(dir, files[i].name, files[i].value) < 0 && (i == 0 || errno != ENOENT))
 			return err_sys(e, "forbid nested namespaces: write /proc/sys/user/%s", files[i].name);
 	return 0;
 }
 
 /* The child: the network while it has U1's rights; then U2, where it has every right until it ends and uses them for one thing. */
-static int make(int sock, bool net, int fds[2], unsigned *count, struct err *e)
+static int make(int sock, bool net, bool shared_quota, int fds[2], unsigned *count, struct err *e)
 {
 	char byte = 0;
 	unsigned none;
@@ -63,7 +65,7 @@ static int make(int sock, bool net, int fds[2], unsigned *count, struct err *e)
 	/* "Map me", and the answer when it is done. */
 	if (fd_send(sock, &byte, 1, NULL, 0) < 0 || fd_recv(sock, &byte, 1, NULL, 0, &none) != 1)
 		return err_set(e, ERR_SETUP, "the maker went away");
-	if (set_shares(e) < 0)
+	if (set_shares(shared_quota, e) < 0)
 		return -1;
 	fds[0] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	if (fds[0] < 0)
@@ -91,7 +93,7 @@ int spaces_begin(struct spaces *s, const struct jar_ids *ids, uint32_t uid, bool
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		close(sock[0]);
-		if (make(sock[1], net, fds, &count, &r.err) < 0)
+		if (make(sock[1], net, ids->shared_quota, fds, &count, &r.err) < 0)
 			r.type = REPORT_ERROR;
 		fd_send(sock[1], &r, sizeof(r), fds, count);
 		_exit(0);

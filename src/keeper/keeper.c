@@ -108,7 +108,7 @@ static int write_maps(struct keeper *k, pid_t pid, struct err *e)
  */
 static _Noreturn void become_maker(struct keeper *k, int sock, int up, int go)
 {
-	struct jar_ids ids = { k->slot.single ? 0 : 1, k->slot.single ? 0 : 2, k->slot.single };
+	struct jar_ids ids = { k->slot.single ? 0 : 1, k->slot.single ? 0 : 2, k->slot.single, k->slot.rootless };
 	uid_t uid = k->slot.uids.start;
 	gid_t gid = k->slot.gids.start;
 	char byte = 0;
@@ -122,7 +122,7 @@ static _Noreturn void become_maker(struct keeper *k, int sock, int up, int go)
 	    setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 || dup2(sock, KEEPER_FD) != KEEPER_FD)
 		_exit(1);
 	/* Cgroups, locks, the front's socket: none of it is the maker's. */
-	if (close_range(KEEPER_FD + 1, ~0U, 0) < 0)
+	if (sys_close_range(KEEPER_FD + 1, ~0U, 0) < 0)
 		_exit(1);
 	maker_main(KEEPER_FD, &ids);
 }
@@ -189,11 +189,11 @@ static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, con
 static void kill_jar(struct keeper *k)
 {
 	if (k->init_pidfd >= 0)
-		pidfd_send_signal(k->init_pidfd, SIGKILL, NULL, 0);
+		sys_pidfd_send_signal(k->init_pidfd, SIGKILL, NULL, 0);
 	if (k->cg_made)
 		cgroup_kill(&k->cg);
 	if (k->guest_pidfd >= 0)
-		pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
+		sys_pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
 }
 
 static void end_guest(struct keeper *k, uint32_t why)
@@ -247,7 +247,7 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
 	msg.mounts = 1;
 	for (unsigned i = 0; i < nfds; i++) {
-		int mnt = mount_copy(fds[i], "", true, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+		int mnt = mount_copy(fds[i], "", true, ROOT_BIND_ATTR, e);
 
 		if (mnt < 0)
 			return err_wrap(e, "source of %s", k->spec.binds[i]);
@@ -315,7 +315,7 @@ static int keeper_signal(struct keeper *k, const void *req, int *fds, unsigned n
 	if (r->signal < 1 || r->signal >= NSIG)
 		return err_set(e, ERR_INTERNAL, "not a signal");
 	if (k->running && k->started && k->guest_pidfd >= 0)
-		pidfd_send_signal(k->guest_pidfd, (int)r->signal, NULL, 0);
+		sys_pidfd_send_signal(k->guest_pidfd, (int)r->signal, NULL, 0);
 	return 0;
 }
 
@@ -725,7 +725,7 @@ int main(int argc, char **argv)
 		fputs("belljar-keeper: belljar starts this program; it does nothing by itself\n", stderr);
 		return 2;
 	}
-	close_range(KEEPER_FD + 1, ~0U, 0);
+	sys_close_range(KEEPER_FD + 1, ~0U, 0);
 	fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
 	/* The terminal's signals are for the front; ours come over the socket. */
 	setsid();

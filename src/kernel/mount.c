@@ -21,26 +21,26 @@ static void mount_why(int ctx, char *out, size_t size)
 
 int mount_new(const char *type, const struct mount_opt *opts, uint64_t attr, struct err *e)
 {
-	auto_close int ctx = fsopen(type, FSOPEN_CLOEXEC);
+	auto_close int ctx = sys_fsopen(type, FSOPEN_CLOEXEC);
 	char why[160];
 	int mnt;
 
 	if (ctx < 0)
 		return err_sys(e, "open file system type '%s'", type);
 	for (; opts && opts->key; opts++) {
-		int rc = opts->value ? fsconfig(ctx, FSCONFIG_SET_STRING, opts->key, opts->value, 0)
-				     : fsconfig(ctx, FSCONFIG_SET_FLAG, opts->key, NULL, 0);
+		int rc = opts->value ? sys_fsconfig(ctx, FSCONFIG_SET_STRING, opts->key, opts->value, 0)
+				     : sys_fsconfig(ctx, FSCONFIG_SET_FLAG, opts->key, NULL, 0);
 		if (rc < 0)
 			return err_sys(e, "%s option '%s'", type, opts->key);
 	}
-	if (fsconfig(ctx, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) {
+	if (sys_fsconfig(ctx, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0) {
 		int saved = errno;
 
 		mount_why(ctx, why, sizeof(why));
 		errno = saved;
 		return err_sys(e, "create %s%s%s", type, why[0] ? ": " : "", why);
 	}
-	mnt = fsmount(ctx, FSMOUNT_CLOEXEC, (unsigned)attr);
+	mnt = sys_fsmount(ctx, FSMOUNT_CLOEXEC, (unsigned)attr);
 	if (mnt < 0)
 		return err_sys(e, "mount %s", type);
 	return mnt;
@@ -50,14 +50,14 @@ int mount_restrict(int mnt, uint64_t attr, bool recursive, struct err *e)
 {
 	struct mount_attr a = { .attr_set = attr };
 
-	if (mount_setattr(mnt, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &a, sizeof(a)) < 0)
+	if (sys_mount_setattr(mnt, "", AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0), &a, sizeof(a)) < 0)
 		return err_sys(e, "restrict a mount");
 	return 0;
 }
 
 int mount_copy(int dir, const char *path, bool recursive, uint64_t attr, struct err *e)
 {
-	auto_close int mnt = open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+	auto_close int mnt = sys_open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 						  AT_SYMLINK_NOFOLLOW | (*path ? 0 : AT_EMPTY_PATH) |
 						  (recursive ? AT_RECURSIVE : 0));
 
@@ -75,7 +75,7 @@ int mount_attach(int mnt, int dir, const char *path, struct err *e)
 
 	if (at < 0)
 		return err_sys(e, "open mount point '%s'", path);
-	if (move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (sys_move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return err_sys(e, "attach a mount at '%s'", path);
 	return 0;
 }
@@ -84,7 +84,7 @@ int mount_private(struct err *e)
 {
 	struct mount_attr a = { .propagation = MS_PRIVATE };
 
-	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &a, sizeof(a)) < 0)
+	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &a, sizeof(a)) < 0)
 		return err_sys(e, "make mounts private");
 	return 0;
 }
@@ -97,7 +97,7 @@ int mount_pivot(int root, struct err *e)
 		return err_sys(e, "enter the new root");
 	if (sys_pivot_root(".", ".") < 0)
 		return err_sys(e, "pivot_root");
-	if (umount2(".", MNT_DETACH) < 0)
+	if (sys_umount2(".", MNT_DETACH) < 0)
 		return err_sys(e, "detach the old root");
 	if (chdir("/") < 0)
 		return err_sys(e, "enter /");

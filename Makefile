@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two commands do everything on a fresh Debian 12: `make run` and `make test`. The build itself is meson's.
+PREFIX ?= /usr/local
+DESTDIR ?=
+PYTHON := /usr/bin/python3
+PYTEST := $(PYTHON) -m pytest -p no:cacheprovider -q
+
+all: build
+
+build: deps
+	@tools/build.sh build
+
+hooks: deps
+	@tools/build.sh build-hooks -Dtest_hooks=true
+
+# Installs what is missing; silent when nothing is.
+deps:
+	@tools/deps.sh
+
+run: build
+	@tools/demo.sh
+
+# Everything: unit tests, end to end and containment as root, both again rootless; ends with a count.
+test: build hooks
+	@tools/test.sh
+
+# The same programs under AddressSanitizer and UBSan.
+asan: deps
+	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@tools/test.sh --asan
+
+# Limits and containment on a pure cgroup v2 host: Debian's kernel under qemu.
+test-v2: build hooks
+	@tools/test.sh --v2
+
+fuzz: deps
+	@tests/fuzz/run.sh $(SECONDS)
+
+bench: build
+	@$(PYTHON) bench/oneshot.py --json build/bench.json
+
+lint: build
+	@tools/lint.sh
+
+format:
+	@clang-format -i $$(git ls-files 'src/*.[ch]' 'tools/*.c' 'tests/*.[ch]')
+
+install: build
+	@DESTDIR=$(DESTDIR) meson configure build -Dprefix=$(PREFIX) && DESTDIR=$(DESTDIR) meson install -C build
+
+clean:
+	rm -rf build build-hooks build-asan build-fuzz
+
+.PHONY: all build hooks deps run test asan test-v2 fuzz bench lint format install clean

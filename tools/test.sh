@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests and ends with one count. Usage: test.sh [--asan | --v2]
+#   (no option)  unit tests; end to end and containment as root; both again as an ordinary user, with and without subordinate ids
+#   --asan       unit, end to end and containment with the sanitized build
+#   --v2         end to end and containment inside a pure cgroup v2 machine
+set -u
+cd "$(dirname "$0")/.." || exit 1
+mode=${1:-}
+passed=0 failed=0 skipped=0 broken=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# Adds up pytest's last line: "3 failed, 120 passed, 4 skipped in 9.87s".
+count() {
+	local line
+	line=$(grep -E '^=*[^=]*[0-9]+ (passed|failed|skipped|error)' "$log" | tail -n 1)
+	passed=$((passed + $(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
+	failed=$((failed + $(grep -oE '[0-9]+ failed' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
+	failed=$((failed + $(grep -oE '[0-9]+ errors?' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
+	skipped=$((skipped + $(grep -oE '[0-9]+ skipped' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
+}
+
+# A group of tests; its exit status counts even when it printed no number.
+group() {
+	local name=$1 status before=$failed
+	shift
+	printf '\n== %s\n' "$name"
+	"$@" 2>&1 | tee "$log"
+	status=${PIPESTATUS[0]}
+	count
+	if [ "$status" -ne 0 ] && [ "$failed" -eq "$before" ]; then
+		echo "error: $name ended with status $status" >&2
+		broken=$((broken + 1))
+	fi
+}
+
+py() {
+	/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs "$@"
+}
+
+# meson prints "Ok: N" and "Fail: N".
+unit() {
+	local dir=$1
+	printf '\n== unit tests\n'
+	meson test -C "$dir" --print-errorlogs >"$log" 2>&1 || { cat "$log"; broken=$((broken + 1)); }
+	grep -E '^(Ok|Fail|Timeout|Skipped):' "$log"
+	passed=$((passed + $(awk '/^Ok:/ {print $2}' "$log" | tail -n 1)))
+	failed=$((failed + $(awk '/^(Fail|Timeout):/ {n += $2} END {print n + 0}' "$log")))
+	if grep -q '^Fail: *[1-9]' "$log" && [ "$broken" -gt 0 ]; then broken=$((broken - 1)); fi
+}
+
+rootless() {
+	[ "$(id -u)" = 0 ] || { echo "not root: the tests above were rootless already"; return 0; }
+	group "end to end, rootless" env BELLJAR_TEST_USER=belljartest /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/e2e
+	group "containment, rootless" env BELLJAR_TEST_USER=belljartest /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/containment
+}
+
+case $mode in
+"")
+	unit build
+	group "end to end" py tests/e2e
+	group "containment" py tests/containment
+	rootless
+	;;
+--asan)
+	export BELLJAR=$PWD/build-asan/belljar ASAN_OPTIONS=detect_leaks=0
+	unit build-asan
+	group "end to end, sanitized" py tests/e2e
+	;;
+--v2)
+	tools/deps.sh --v2
+	group "cgroup v2: end to end and containment" tests/v2/run.sh -- env BELLJAR_SLOW=20 \
+		/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/v2/cases tests/containment
+	;;
+*)
+	echo "usage: test.sh [--asan | --v2]" >&2
+	exit 2
+	;;
+esac
+
+printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$((failed + broken))" "$skipped"
+[ "$failed" -eq 0 ] && [ "$broken" -eq 0 ] && [ "$passed" -gt 0 ]
