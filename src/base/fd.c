@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,7 +17,12 @@ int fd_write_all(int fd, const void *data, size_t len)
 		ssize_t n = write(fd, p, len);
 
 		if (n < 0) {
+			struct pollfd wait = { fd, POLLOUT, 0 };
+
 			if (errno == EINTR)
+				continue;
+			/* Somebody else's descriptor may be non-blocking: wait as if it were not. */
+			if (errno == EAGAIN && poll(&wait, 1, -1) >= 0)
 				continue;
 			return -1;
 		}

@@ -23,6 +23,8 @@ int cmd_config(int argc, char **argv);
 
 /* "error: what: why", then "hint: ...", on stderr. Returns the exit status of its kind. */
 int cli_error(const struct err *e);
+/* Prints to stderr; names that a guest chose are shown without what would steer a terminal, on one line. */
+void cli_print_safe(const char *fmt, const char *a, const char *b);
 /* Colours: a terminal, and no NO_COLOR. */
 bool cli_colour(int fd);
 /* Parses a verb's options; true when the verb is done (help or error), with *status set. */

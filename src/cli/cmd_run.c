@@ -192,9 +192,11 @@ static void report(const struct result *res, const struct request *r)
 		result_print_line(res, r->verbose, colour);
 		for (const struct artifact *f = res->files.list; f; f = f->next)
 			if (f->refused)
-				fprintf(stderr, "belljar: left in the jar: %s (%s)\n", f->path, f->refused);
+				cli_print_safe("belljar: left in the jar: %s (%s)\n", f->path, f->refused);
 			else if (f->review && !f->unchanged && (r->workspace || r->out_dir))
-				fprintf(stderr, "belljar: look before you use it: %s runs by itself on a host\n", f->path);
+				cli_print_safe("belljar: look before you use it: %s runs by itself on a host\n", f->path, NULL);
+		if (res->files.incomplete && r->workspace)
+			fprintf(stderr, "belljar: not everything could be listed: no deleted file was removed from the workspace\n");
 	}
 }
 
@@ -236,11 +238,20 @@ int cmd_run(int argc, char **argv)
 		return cli_error(&e);
 	state_new_id(res.execution_id);
 	if (config_load(&config, &req, &arena, &e) < 0) {
-		status = cli_error(&e);
+		status = report_error(&e, &req, &res);
 		goto out;
 	}
-	if (cli_parse(&cmd_run_opts, argc, argv, &req, &rest, &arena, &status))
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		req.json = req.json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0;
+	if (opt_parse(&cmd_run_opts, argc, argv, &req, &rest, &arena, &e) < 0) {
+		status = report_error(&e, &req, &res);
 		goto out;
+	}
+	if (rest.help) {
+		opt_help(&cmd_run_opts, stdout);
+		status = 0;
+		goto out;
+	}
 	if (resolve(&req, &config, &rest, &arena, &e) < 0) {
 		status = report_error(&e, &req, &res);
 		goto out;

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/hook.h"
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "belljar_config.h"
+#include "run/output.h"
 
 static const struct cli_cmd commands[] = {
 	{ &cmd_run_opts, cmd_run },
@@ -29,11 +31,35 @@ bool cli_colour(int fd)
 	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
+void cli_print_safe(const char *fmt, const char *a, const char *b)
+{
+	const char *words[2] = { a ? a : "", b ? b : "" };
+	char *safe[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct buf out = BUF_INIT(1 << 20);
+		struct escaper s = { ESCAPE_TEXT };
+
+		output_escape(&s, words[i], strlen(words[i]), &out);
+		safe[i] = buf_take(&out);
+		for (char *p = safe[i]; p && *p; p++)
+			if (*p == '\n' || *p == '\033')
+				*p = '?';
+	}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	fprintf(stderr, fmt, safe[0] ? safe[0] : "", safe[1] ? safe[1] : "");
+#pragma GCC diagnostic pop
+	free(safe[0]);
+	free(safe[1]);
+}
+
 int cli_error(const struct err *e)
 {
 	bool colour = cli_colour(2);
 
-	fprintf(stderr, "%serror:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", e->msg);
+	fprintf(stderr, "%serror:%s ", colour ? "\033[31m" : "", colour ? "\033[0m" : "");
+	cli_print_safe("%s%s\n", e->msg, "");
 	if (e->hint[0])
 		fprintf(stderr, "%shint: %s%s\n", colour ? "\033[2m" : "", e->hint, colour ? "\033[0m" : "");
 	return err_info(e->kind)->exit_status;

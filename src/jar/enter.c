@@ -85,6 +85,20 @@ static int enter_namespaces(void *p, struct err *e)
 	return 0;
 }
 
+static int set_limit(int which, const char *name, rlim_t value, struct err *e)
+{
+	struct rlimit now, want = { value, value };
+
+	if (getrlimit(which, &now) < 0)
+		return err_sys(e, "read limit %s", name);
+	/* Raising a hard limit needs a privilege of the host's: keep the smaller. */
+	if (now.rlim_max != RLIM_INFINITY && want.rlim_max > now.rlim_max)
+		want.rlim_cur = want.rlim_max = now.rlim_max;
+	if (setrlimit(which, &want) < 0)
+		return err_sys(e, "set limit %s", name);
+	return 0;
+}
+
 static int enter_rlimits(void *p, struct err *e)
 {
 	struct jar_limits *l = &((struct enter_ctx *)p)->j->limits;
@@ -95,7 +109,7 @@ static int enter_rlimits(void *p, struct err *e)
 	} table[] = {
 		/* 1, not 0: the kernel then starts no pipe helper of core_pattern either (KS-18). */
 		{ RLIMIT_CORE, "core", 1 },
-		{ RLIMIT_NOFILE, "nofile", l->nofile },
+		/* NOFILE comes later: what is needed until then may be more. */
 		/* Threads and processes; cgroups count them better, this holds where there are none. */
 		{ RLIMIT_NPROC, "nproc", l->nproc },
 		/* Past the disk budget: real data meets ENOSPC first, sparse giants meet EFBIG. */
@@ -107,20 +121,18 @@ static int enter_rlimits(void *p, struct err *e)
 		{ RLIMIT_RTPRIO, "rtprio", 0 },
 		{ RLIMIT_RTTIME, "rttime", 1000000 },
 		{ RLIMIT_DATA, "data", l->data_bytes ? l->data_bytes : RLIM_INFINITY },
+		{ RLIMIT_CPU, "cpu", l->cpu_ms ? l->cpu_ms / 1000 + 2 : RLIM_INFINITY },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct rlimit now, want = { table[i].value, table[i].value };
-
-		if (getrlimit(table[i].which, &now) < 0)
-			return err_sys(e, "read limit %s", table[i].name);
-		/* Raising a hard limit needs a privilege of the host's: keep the smaller. */
-		if (now.rlim_max != RLIM_INFINITY && want.rlim_max > now.rlim_max)
-			want.rlim_cur = want.rlim_max = now.rlim_max;
-		if (setrlimit(table[i].which, &want) < 0)
-			return err_sys(e, "set limit %s", table[i].name);
-	}
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (set_limit(table[i].which, table[i].name, table[i].value, e) < 0)
+			return -1;
 	return 0;
+}
+
+static int enter_nofile(void *p, struct err *e)
+{
+	return set_limit(RLIMIT_NOFILE, "nofile", ((struct enter_ctx *)p)->j->limits.nofile, e);
 }
 
 static int enter_groups(void *p, struct err *e)
@@ -187,20 +199,54 @@ static int enter_defaults(void *p, struct err *e)
 	return 0;
 }
 
-static int enter_files(void *p, struct err *e)
+/* What stays open while the request is read, at fixed numbers. */
+enum { FD_REPORT = 3, FD_FEED, FD_WORKSPACE, FD_KEPT };
+
+/* Before the first foreign byte: the maker's socket, init's control pipe, namespaces, the template and all the rest are closed. */
+static int enter_close(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
 	auto_close int workspace = openat(c->j->data, root_places[0].name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int keep[FD_KEPT] = { c->stdio[0], c->stdio[1], c->stdio[2], c->report, c->feed, workspace };
 
 	if (workspace < 0)
 		return err_sys(e, "open the workspace");
-	if (feed_read(c->feed, workspace, &c->plan, e) < 0) {
+	/* Out of the way first, then each to its place. */
+	for (int i = 0; i < FD_KEPT; i++) {
+		keep[i] = fcntl(keep[i], F_DUPFD_CLOEXEC, 64);
+		if (keep[i] < 0)
+			return err_sys(e, "keep descriptors");
+	}
+	c->report = keep[FD_REPORT];
+	for (int i = 0; i < FD_KEPT; i++)
+		if ((i < FD_REPORT ? dup2(keep[i], i) : dup3(keep[i], i, O_CLOEXEC)) < 0)
+			return err_sys(e, "keep descriptors");
+	c->report = FD_REPORT;
+	if (!hook_disabled("close_fds") && sys_close_range(FD_KEPT, ~0U, 0) < 0)
+		return err_sys(e, "close descriptors");
+	return 0;
+}
+
+static int enter_files(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	if (feed_read(FD_FEED, FD_WORKSPACE, &c->plan, e) < 0) {
 		if (e->sys == ENOSPC)
 			err_hint(e, "the files do not fit: raise --disk");
 		if (e->sys == ENOMEM || e->sys == EFBIG)
 			err_hint(e, "the files do not fit: raise --disk and --memory");
 		return -1;
 	}
+	return 0;
+}
+
+/* The request is read: only the standard streams and, until exec, the report stay. */
+static int enter_close_feed(void *p, struct err *e)
+{
+	(void)p;
+	if (!hook_disabled("close_fds") && sys_close_range(FD_FEED, ~0U, 0) < 0)
+		return err_sys(e, "close descriptors");
 	return 0;
 }
 
@@ -218,39 +264,28 @@ static int enter_cwd(void *p, struct err *e)
 	return 0;
 }
 
-static int enter_stdio(void *p, struct err *e)
-{
-	struct enter_ctx *c = p;
-	int high[3];
-
-	for (int i = 0; i < 3; i++) {
-		high[i] = fcntl(c->stdio[i], F_DUPFD_CLOEXEC, 64);
-		if (high[i] < 0)
-			return err_sys(e, "set up standard streams");
-	}
-	c->report = fcntl(c->report, F_DUPFD_CLOEXEC, 64);
-	if (c->report < 0)
-		return err_sys(e, "set up standard streams");
-	for (int i = 0; i < 3; i++)
-		if (dup2(high[i], i) < 0)
-			return err_sys(e, "set up standard streams");
-	return 0;
-}
-
 static int enter_landlock(void *p, struct err *e)
 {
 	struct jar *j = ((struct enter_ctx *)p)->j;
 	bool rw = !(j->spec.flags & JAR_NO_WRITE);
 	int abi = j->landlock_abi;
+	/* Rights add up along a path: execution is granted where programs are, not at "/". */
 	const struct {
 		const char *path;
 		enum landlock_right right;
 		bool when;
 	} rules[] = {
-		{ "/", LANDLOCK_READ_EXEC, true },
-		{ "/workspace", LANDLOCK_WRITE, rw },
-		{ "/tmp", LANDLOCK_WRITE, rw },
-		{ ROOT_HOME, LANDLOCK_WRITE, rw },
+		{ "/", LANDLOCK_READ, true },
+		{ "/usr", LANDLOCK_READ_EXEC, true },
+		{ "/bin", LANDLOCK_READ_EXEC, true },
+		{ "/sbin", LANDLOCK_READ_EXEC, true },
+		{ "/lib", LANDLOCK_READ_EXEC, true },
+		{ "/lib32", LANDLOCK_READ_EXEC, access("/lib32", F_OK) == 0 },
+		{ "/lib64", LANDLOCK_READ_EXEC, access("/lib64", F_OK) == 0 },
+		{ "/libx32", LANDLOCK_READ_EXEC, access("/libx32", F_OK) == 0 },
+		{ "/workspace", rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
+		{ "/tmp", rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
+		{ ROOT_HOME, rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
 		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, rw },
 		{ "/dev/null", LANDLOCK_DEVICE, true },
 		{ "/dev/zero", LANDLOCK_DEVICE, true },
@@ -269,21 +304,10 @@ static int enter_landlock(void *p, struct err *e)
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i].when && landlock_allow(set, abi, rules[i].path, rules[i].right, e) < 0)
 			return -1;
+	for (uint32_t i = 0; i < j->spec.bind_count; i++)
+		if (landlock_allow(set, abi, j->spec.binds[i], LANDLOCK_READ_EXEC, e) < 0)
+			return -1;
 	return landlock_enforce(set, e);
-}
-
-static int enter_close(void *p, struct err *e)
-{
-	struct enter_ctx *c = p;
-
-	if (c->report != 3) {
-		if (dup3(c->report, 3, O_CLOEXEC) < 0)
-			return err_sys(e, "keep the report channel");
-		c->report = 3;
-	}
-	if (sys_close_range(4, ~0U, 0) < 0)
-		return err_sys(e, "close descriptors");
-	return 0;
 }
 
 static int enter_seccomp(void *p, struct err *e)
@@ -335,12 +359,16 @@ static int enter_exec(void *p, struct err *e)
 {
 	static char *argv[WORDS_MAX + 1], *envp[WORDS_MAX + 1];
 	struct feed_plan *plan = &((struct enter_ctx *)p)->plan;
+	struct jar_report r = { .type = REPORT_EXEC };
 	const char *path = NULL;
 	int best = ENOENT;
 
 	if (split(plan->argv_words, plan->argv_len, argv, "arguments", e) < 0 ||
 	    split(plan->env_words, plan->env_len, envp, "environment variables", e) < 0)
 		return -1;
+	/* From here on the end of this channel means exec. */
+	if (fd_send(((struct enter_ctx *)p)->report, &r, sizeof(r), NULL, 0) < 0)
+		return err_sys(e, "say that the guest starts");
 	if (strchr(argv[0], '/')) {
 		execve(argv[0], argv, envp);
 		return exec_failed(argv[0], e);
@@ -381,11 +409,12 @@ const struct step enter_steps[] = {
 	{ "guest-deathsig", "pdeathsig", enter_deathsig },
 	{ "guest-no-new-privs", "no_new_privs", enter_no_new_privs },
 	{ "guest-defaults", NULL, enter_defaults },
+	{ "guest-close", NULL, enter_close },
 	{ "guest-files", NULL, enter_files },
 	{ "guest-cwd", NULL, enter_cwd },
-	{ "guest-stdio", NULL, enter_stdio },
+	{ "guest-close-feed", NULL, enter_close_feed },
+	{ "guest-nofile", "rlimits", enter_nofile },
 	{ "guest-landlock", "landlock", enter_landlock },
-	{ "guest-close", "close_fds", enter_close },
 	{ "guest-seccomp", "seccomp", enter_seccomp },
 	{ "guest-exec", NULL, enter_exec },
 };

@@ -19,6 +19,7 @@ struct walk {
 	int out;
 	uint64_t total_bytes;
 	uint32_t entries;
+	bool incomplete;
 	char path[FEED_NAME_MAX]; /* as the front sees it: relative to /workspace, or absolute */
 	struct err *e;
 };
@@ -26,6 +27,7 @@ struct walk {
 static int send_record(struct walk *w, uint32_t type, const struct stat *st, const char *text, size_t size)
 {
 	struct feed_rec r = { .magic = FEED_MAGIC, .type = type, .size = size,
+			      .mode = type == FEED_END && w->incomplete ? FEED_INCOMPLETE : 0,
 			      .name_len = type == FEED_END ? 0 : (uint32_t)strlen(w->path) };
 
 	if (st) {
@@ -145,29 +147,32 @@ static int walk_place(struct walk *w, int top, size_t prefix)
 		len = lens[depth] + strlen(d->d_name);
 		if (++w->entries > EXPORT_ENTRIES_MAX) {
 			snprintf(w->path + lens[depth], sizeof(w->path) - lens[depth], "...");
+			w->incomplete = true;
 			if (refuse(w, "too many files: the rest was left") < 0)
 				goto out;
 			break;
 		}
-		if (len + 2 > sizeof(w->path) || fstatat(dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (len + 2 > sizeof(w->path) || fstatat(dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			w->incomplete = true;
 			continue;
+		}
 		memcpy(w->path + lens[depth], d->d_name, strlen(d->d_name) + 1);
 		if (wanted(w) && send_entry(w, dir, d->d_name, &st) < 0)
 			goto out;
 		if (!S_ISDIR(st.st_mode))
 			continue;
 		if (depth + 1 == EXPORT_DEPTH_MAX) {
+			w->incomplete = true;
 			if (wanted(w) && refuse(w, "too deep: what is below was left") < 0)
 				goto out;
 			continue;
 		}
 		sub = sys_openat2(dir, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
 				  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
-		if (sub < 0)
-			continue;
-		stack[depth + 1] = fdopendir(sub);
+		stack[depth + 1] = sub < 0 ? NULL : fdopendir(sub);
 		if (!stack[depth + 1]) {
-			close(sub);
+			fd_close(&sub);
+			w->incomplete = true;
 			continue;
 		}
 		w->path[len] = '/';

@@ -24,6 +24,7 @@ enum feed_type {
 	FEED_END,     /* out: all was said */
 };
 
+#define FEED_INCOMPLETE 1U /* mode of FEED_END: not everything could be listed */
 #define FEED_MAGIC	0x626a6631U /* "bjf1" */
 #define FEED_NAME_MAX	4096U
 #define FEED_WORDS_MAX	(1U << 20) /* argv and environment, each */

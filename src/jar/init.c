@@ -233,13 +233,14 @@ const struct step init_steps[] = {
 const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
 
 /* Ends all but init itself, and waits until the kernel has none left. */
-static void scrub(void)
+static int scrub(struct err *e)
 {
 	for (int i = 0; i < 2000; i++) {
 		if (kill(-1, SIGKILL) < 0 && errno == ESRCH)
-			return;
+			return 0;
 		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 	}
+	return err_set(e, ERR_SETUP, "processes of the first step could not be ended");
 }
 
 void init_main(struct jar *j, int control, int report)
@@ -261,8 +262,7 @@ void init_main(struct jar *j, int control, int report)
 		if (n != 1)
 			_exit(0); /* the maker is gone or done: the kernel ends the jar with us */
 		if (byte == CONTROL_SCRUB) {
-			scrub();
-			r.type = REPORT_SCRUBBED;
+			r.type = scrub(&r.err) < 0 ? REPORT_ERROR : REPORT_SCRUBBED;
 			if (fd_send(c.report, &r, sizeof(r), NULL, 0) < 0)
 				_exit(1);
 		}

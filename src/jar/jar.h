@@ -61,7 +61,7 @@ enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
 enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 
-enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_SCRUBBED };
+enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED };
 
 /* Said by init or a guest-to-be to the maker; on an error nothing follows. */
 struct jar_report {

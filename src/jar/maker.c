@@ -24,7 +24,7 @@
 struct guest {
 	pid_t pid;
 	int pidfd, report, listener;
-	bool started;
+	bool exec, started; /* it said that it executes; it did */
 };
 
 struct maker {
@@ -276,7 +276,7 @@ static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
 	struct maker_msg out = { 0 };
 
 	m->jar.limits = msg->limits;
-	m->guest.started = false;
+	m->guest.started = m->guest.exec = false;
 	if (step_point("guest-clone", &e) < 0 || clone_guest(m, msg, fds, &e) < 0) {
 		say_failed(m, &e);
 		return;
@@ -377,13 +377,19 @@ static void on_guest_report(struct maker *m)
 		return;
 	}
 	fd_close(&fd);
+	if (n == sizeof(r) && r.type == REPORT_EXEC) {
+		g->exec = true;
+		return;
+	}
 	fd_close(&g->report);
 	if (n == sizeof(r) && r.type == REPORT_ERROR) {
 		say_failed(m, &r.err);
 		return;
 	}
-	/* The channel closed by itself: exec. (A guest that died before says so by its pidfd, with `started` false only
-	 * when it never closed this first; both are ordered by the kernel.) */
+	/* The channel closed by itself. After REPORT_EXEC that was exec; before, the process died (its descriptors close before its
+	 * pidfd tells) and never was a guest. */
+	if (!g->exec)
+		return;
 	out.evidence.started_ns = clock_mono_ns();
 	g->started = true;
 	say(m, &out, MAKER_STARTED, NULL, 0);
@@ -411,8 +417,8 @@ static void on_guest_exit(struct maker *m)
 
 	if (sys_waitid(P_PIDFD, g->pidfd, &info, WEXITED | WNOHANG, &ru) < 0 || !info.si_pid)
 		return;
-	/* A report that is still unread comes first: a failed step explains this exit. */
-	if (g->report >= 0)
+	/* Reports that are still unread come first: a failed step explains this exit. */
+	while (g->report >= 0)
 		on_guest_report(m);
 	out.evidence.ended_ns = clock_mono_ns();
 	out.evidence.code = info.si_code;
@@ -444,7 +450,7 @@ static void on_keeper(struct maker *m)
 	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX, &nfds);
 
 	if (n != sizeof(msg) || msg.type < MAKER_MAKE || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
-	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_START && nfds != 4 + msg.tasks + !!msg.v2))
+	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
 		_exit(0); /* init's death signal ends the jar */
 	switch (msg.type) {
 	case MAKER_MAKE:
@@ -478,7 +484,7 @@ void maker_main(int sock, const struct jar_ids *ids)
 	m.jar.ids = *ids;
 	m.jar.root = m.jar.data = m.jar.userns = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;
-	m.guest = (struct guest){ 0, -1, -1, -1, false };
+	m.guest = (struct guest){ .pidfd = -1, .report = -1, .listener = -1 };
 	signal(SIGPIPE, SIG_IGN);
 	if (step_walk(maker_steps, maker_step_count, &m, &e) < 0) {
 		say_failed(&m, &e);

@@ -117,11 +117,11 @@ static int write_text(int root, const char *path, const char *text, size_t len, 
 }
 
 /* A file of the host, or the same symlink when it is one into /usr. Absent and unreadable ones are left out. */
-static int copy_file(int root, const char *path, struct err *e)
+static int copy_file(int root, const char *path, bool follow, struct err *e)
 {
 	char target[256];
 	static char block[65536];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	ssize_t n = follow ? -1 : readlink(path, target, sizeof(target) - 1);
 	auto_close int in = -1, out = -1;
 
 	if (n > 0) {
@@ -130,7 +130,7 @@ static int copy_file(int root, const char *path, struct err *e)
 			return err_sys(e, "link %s", path);
 		return 0;
 	}
-	in = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
 	if (in < 0)
 		return 0;
 	out = openat(root, path + 1, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -201,7 +201,7 @@ static int add_piece(int root, const char *base, const struct piece *p, uint32_t
 	case TREE:
 		return show_tree(root, base, p->path, missing, e);
 	case COPY:
-		return copy_file(root, p->path, e);
+		return copy_file(root, p->path, false, e);
 	case TEXT:
 		return write_text(root, p->path, p->text, strlen(p->text), e);
 	case DIRECTORY:
@@ -250,7 +250,8 @@ int root_users(int root, uint32_t uid, bool resolver, struct err *e)
 	n = snprintf(text, sizeof(text), "%sguest:x:%u:\nnogroup:x:65534:\n", uid ? "root:x:0:\n" : "", uid);
 	if (write_text(root, "/etc/group", text, (size_t)n, e) < 0)
 		return -1;
-	return resolver ? copy_file(root, "/etc/resolv.conf", e) : 0;
+	/* Often a link into /run, which the jar does not have. */
+	return resolver ? copy_file(root, "/etc/resolv.conf", true, e) : 0;
 }
 
 int root_data(uint64_t disk_bytes, uid_t guest, struct err *e)

@@ -18,6 +18,7 @@
 #include "jar/maker.h"
 #include "jar/root.h"
 #include "keeper/proto.h"
+#include "keeper/scan.h"
 #include "keeper/slot.h"
 #include "kernel/caps.h"
 #include "kernel/idmap.h"
@@ -39,6 +40,8 @@
  */
 
 #define SETUP_LIMIT_NS (120 * NS_PER_S) /* from START to exec: the feed is copied in this time */
+#define CLEAR_LIMIT_NS (10 * NS_PER_S)	/* until all in a jar is dead */
+#define EXPORT_LIMIT_NS (600 * NS_PER_S)
 #define POLL_NS	       (50 * NS_PER_MS)
 
 struct keeper {
@@ -55,15 +58,20 @@ struct keeper {
 	int init_pidfd, data;
 	/* the guest */
 	int guest_pidfd;
+	pid_t guest_pid;
 	bool running, started, last;
 	unsigned guests;
+	bool scrubbed; /* nothing of the guest before is left */
 	struct jar_limits limits;
 	struct jar_evidence ev;
 	struct cgroup_counters base; /* counters when this guest started */
 	uint64_t deadline_ns, next_poll_ns, cpu_check_ns;
-	bool disk_full;
-	uint64_t pss_peak_bytes;
+	bool disk_full, peaks_reset;
+	uint64_t polled_memory_peak, polled_pids_peak, polled_cpu_ns;
+	uint64_t busy_until_ns; /* END, SCRUB or EXPORT is under way until then at the latest */
 };
+
+static void kill_jar(struct keeper *k);
 
 static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
 {
@@ -72,10 +80,23 @@ static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
 	fd_send(k->front, ev, sizeof(*ev), NULL, 0);
 }
 
+/* All bytes, the union's padding too: what is sent is not our stack. */
+static struct keeper_event new_event(void)
+{
+	struct keeper_event ev;
+
+	memset(&ev, 0, sizeof(ev));
+	return ev;
+}
+
+/* Something that was asked for did not happen: whatever there is of a jar ends. */
 static void tell_failed(struct keeper *k, const struct err *e)
 {
-	struct keeper_event ev = { .err = *e };
+	struct keeper_event ev = new_event();
 
+	kill_jar(k);
+	k->running = false;
+	ev.err = *e;
 	tell(k, KEEPER_FAILED, &ev);
 }
 
@@ -228,6 +249,16 @@ static int check_spec(const struct jar_spec *s, unsigned nfds, struct err *e)
 	return 0;
 }
 
+/* Far past anything the front lets through: only what would not fit the arithmetic below. */
+static int check_limits(const struct jar_limits *l, struct err *e)
+{
+	if (!l->wall_ms || l->wall_ms > 1ULL << 40 || l->cpu_ms > 1ULL << 40 || !l->pids || l->pids > 1U << 22 || !l->memory_bytes ||
+	    l->memory_bytes > 1ULL << 60 || l->disk_bytes > 1ULL << 60 || !l->cpus_milli || l->cpus_milli > 1U << 30 ||
+	    l->nofile < 4 || l->nofile > 1U << 30)
+		return err_set(e, ERR_INTERNAL, "a limit is out of range");
+	return 0;
+}
+
 static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
 {
 	const struct keeper_make *r = req;
@@ -264,8 +295,11 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	static struct maker_msg msg;
 	int all[4 + CGROUP_CTLS], v2;
 
-	if (!k->asked || k->running)
+	if (!k->asked || k->running || (k->guests && !k->scrubbed))
 		return err_set(e, ERR_INTERNAL, "a guest cannot be started now");
+	if (check_limits(&r->limits, e) < 0)
+		return -1;
+	k->scrubbed = false;
 	k->limits = r->limits;
 	/* Where cgroups count, rlimits stay out of their way, so that the kernel's counters tell what was hit. */
 	k->limits.nproc = k->cg.dir[CGROUP_PIDS] >= 0 ? k->limits.pids * 2 + 64 : k->limits.pids;
@@ -275,14 +309,17 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	memset(&k->ev, 0, sizeof(k->ev));
 	k->started = k->disk_full = false;
 	k->running = true;
-	k->pss_peak_bytes = 0;
+	k->polled_cpu_ns = 0;
 	k->deadline_ns = clock_mono_ns() + SETUP_LIMIT_NS;
 	if (step_point("cgroup-limits", e) < 0 || cgroup_limit(&k->cg, &k->cg_host, &l, e) < 0)
 		return -1;
 	/* Before the first guest every counter is zero. */
 	memset(&k->base, 0, sizeof(k->base));
-	if (k->guests++)
+	if (k->guests++) {
 		cgroup_read(&k->cg, &k->cg_host, &k->base);
+		k->peaks_reset = cgroup_reset_peaks(&k->cg, &k->cg_host);
+	}
+	k->polled_pids_peak = k->polled_memory_peak = 0;
 	memcpy(all, fds, nfds * sizeof(*fds));
 	msg.tasks = msg.v2 = 0;
 	for (int c = 0; c < CGROUP_CTLS; c++)
@@ -324,6 +361,7 @@ static int keeper_scrub(struct keeper *k, const void *req, int *fds, unsigned nf
 	static struct maker_msg msg;
 
 	(void)req, (void)fds, (void)nfds;
+	k->busy_until_ns = clock_mono_ns() + CLEAR_LIMIT_NS;
 	return ask_maker(k, &msg, MAKER_SCRUB, NULL, 0, e);
 }
 
@@ -333,6 +371,7 @@ static int keeper_end(struct keeper *k, const void *req, int *fds, unsigned nfds
 
 	(void)req, (void)fds, (void)nfds;
 	kill_jar(k);
+	k->busy_until_ns = clock_mono_ns() + CLEAR_LIMIT_NS;
 	return ask_maker(k, &msg, MAKER_END, NULL, 0, e);
 }
 
@@ -347,6 +386,7 @@ static int keeper_export(struct keeper *k, const void *req, int *fds, unsigned n
 		if (!memchr(r->req.globs[i], 0, JAR_PATH_MAX))
 			return err_set(e, ERR_INTERNAL, "a pattern does not end");
 	msg.export = r->req;
+	k->busy_until_ns = clock_mono_ns() + EXPORT_LIMIT_NS;
 	return ask_maker(k, &msg, MAKER_EXPORT, fds, nfds, e);
 }
 
@@ -386,11 +426,8 @@ static bool on_front(struct keeper *k)
 	op = &keeper_ops[req.op];
 	if ((size_t)n != op->size || nfds < op->min_fds || nfds > op->max_fds)
 		return false;
-	if (op->run(k, &req, fds, nfds, &e) < 0) {
-		kill_jar(k);
-		k->running = false;
+	if (op->run(k, &req, fds, nfds, &e) < 0)
 		tell_failed(k, &e);
-	}
 	for (unsigned i = 0; i < nfds; i++)
 		close(fds[i]);
 	return true;
@@ -422,14 +459,12 @@ static void add_missing(struct keeper *k)
 	f->host_uid = k->slot.single ? getuid() : k->slot.uids.start + (k->slot.rootless ? 1 : 2);
 }
 
-static void on_made(struct keeper *k, const struct maker_msg *msg, const int *fds, unsigned nfds)
+static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 {
-	struct keeper_event ev = { 0 };
+	struct keeper_event ev = new_event();
 
-	if (nfds != 2)
-		return;
-	k->init_pidfd = fds[0];
-	k->data = fds[1];
+	k->init_pidfd = take_fd(&fds[0]);
+	k->data = take_fd(&fds[1]);
 	k->facts = msg->facts;
 	add_missing(k);
 	k->made = true;
@@ -437,17 +472,25 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, const int *fd
 	tell(k, KEEPER_MADE, &ev);
 }
 
-static void on_guest(struct keeper *k, int *fds, unsigned nfds)
+static void on_guest(struct keeper *k, int *fds)
 {
-	if (nfds != 1)
-		return;
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
+	k->guest_pid = scan_pidfd(k->guest_pidfd);
+}
+
+/* A maker that was taken over must not have us signal other processes of the host: what it calls a guest or an init runs under an id of
+ * this slot. (A rootless keeper has no rights that its maker has not.) */
+static bool is_ours(struct keeper *k, int pidfd)
+{
+	pid_t pid = scan_pidfd(pidfd);
+
+	return k->slot.rootless || pid < 0 || scan_in_range(pid, k->slot.uids);
 }
 
 static void on_started(struct keeper *k, const struct maker_msg *msg)
 {
-	struct keeper_event ev = { 0 };
+	struct keeper_event ev = new_event();
 
 	k->started = true;
 	k->ev.started_ns = ev.evidence.started_ns = msg->evidence.started_ns;
@@ -477,7 +520,7 @@ static void look_at_disk(struct keeper *k)
 
 static void on_exited(struct keeper *k, const struct maker_msg *msg)
 {
-	struct keeper_event ev = { 0 };
+	struct keeper_event ev = new_event();
 	struct cgroup_counters c;
 
 	if (!k->running)
@@ -500,6 +543,18 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 	c.oom_kills = minus(c.oom_kills, k->base.oom_kills);
 	c.memory_limit_hits = minus(c.memory_limit_hits, k->base.memory_limit_hits);
 	c.pids_limit_hits = minus(c.pids_limit_hits, k->base.pids_limit_hits);
+	if (k->guests > 1) {
+		/* Of the highest values only v1's memory can be set back: for a second guest they are what was seen while it ran. */
+		c.pids_peak = k->polled_pids_peak > c.pids_now ? k->polled_pids_peak : c.pids_now ? c.pids_now : 1;
+		if (!k->peaks_reset)
+			c.memory_peak_bytes = k->polled_memory_peak > c.memory_now_bytes ? k->polled_memory_peak : c.memory_now_bytes;
+	}
+	if (!(c.have & 1U << CGROUP_CPUACCT))
+		c.cpu_ns = k->polled_cpu_ns > k->ev.rusage_cpu_ns ? k->polled_cpu_ns : k->ev.rusage_cpu_ns;
+	if (!(c.have & 1U << CGROUP_MEMORY)) {
+		c.memory_peak_bytes = k->polled_memory_peak;
+		c.pids_peak = k->polled_pids_peak;
+	}
 	k->ev.cg = c;
 	k->ev.disk_full = k->disk_full;
 	fd_close(&k->guest_pidfd);
@@ -509,6 +564,8 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 
 		/* Its own report would have come first. */
 		err_set(&e, ERR_SETUP, "the guest's process ended while it was set up");
+		if (k->ev.cg.oom_kills)
+			err_hint(&e, "its files and itself do not fit into the memory limit: raise --memory");
 		tell_failed(k, &e);
 		return;
 	}
@@ -516,17 +573,10 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 	tell(k, KEEPER_EXITED, &ev);
 }
 
-static void on_failed(struct keeper *k, const struct maker_msg *msg)
-{
-	kill_jar(k);
-	k->running = false;
-	tell_failed(k, &msg->err);
-}
-
 static bool on_maker(struct keeper *k)
 {
 	static struct maker_msg msg;
-	struct keeper_event ev = { 0 };
+	struct keeper_event ev = new_event();
 	int fds[2] = { -1, -1 };
 	unsigned nfds = 0;
 	ssize_t n = fd_recv(k->maker, &msg, sizeof(msg), fds, 2, &nfds);
@@ -535,10 +585,14 @@ static bool on_maker(struct keeper *k)
 		return false;
 	switch (msg.type) {
 	case MAKER_MADE:
-		on_made(k, &msg, fds, nfds);
-		return true; /* keeps both descriptors */
+		if (nfds != 2 || k->made || !is_ours(k, fds[0]))
+			return false;
+		on_made(k, &msg, fds);
+		break;
 	case MAKER_GUEST:
-		on_guest(k, fds, nfds);
+		if (nfds != 1 || !is_ours(k, fds[0]))
+			return false;
+		on_guest(k, fds);
 		break;
 	case MAKER_STARTED:
 		on_started(k, &msg);
@@ -552,17 +606,21 @@ static bool on_maker(struct keeper *k)
 		on_exited(k, &msg);
 		break;
 	case MAKER_SCRUBBED:
+		k->scrubbed = true;
+		k->busy_until_ns = 0;
 		tell(k, KEEPER_SCRUBBED, &ev);
 		break;
 	case MAKER_ENDED:
+		k->busy_until_ns = 0;
 		fd_close(&k->init_pidfd);
 		tell(k, KEEPER_ENDED, &ev);
 		break;
 	case MAKER_EXPORTED:
+		k->busy_until_ns = 0;
 		tell(k, KEEPER_EXPORTED, &ev);
 		break;
 	case MAKER_FAILED:
-		on_failed(k, &msg);
+		tell_failed(k, &msg.err);
 		break;
 	default:
 		return false;
@@ -581,7 +639,7 @@ static void watch_cpu(struct keeper *k, uint64_t now)
 
 	if (!k->cpu_check_ns || now < k->cpu_check_ns)
 		return;
-	used = minus(cgroup_cpu_ns(&k->cg, &k->cg_host), k->base.cpu_ns);
+	used = k->cg.dir[CGROUP_CPUACCT] >= 0 ? minus(cgroup_cpu_ns(&k->cg, &k->cg_host), k->base.cpu_ns) : k->polled_cpu_ns;
 	if (used >= limit) {
 		end_guest(k, JAR_ENDED_CPU);
 		return;
@@ -591,11 +649,47 @@ static void watch_cpu(struct keeper *k, uint64_t now)
 	k->cpu_check_ns = now + (wait < 2 * NS_PER_MS ? 2 * NS_PER_MS : wait);
 }
 
-/* False when the guest's time is up. */
+static void max_of(uint64_t *peak, uint64_t value)
+{
+	if (value > *peak)
+		*peak = value;
+}
+
+/* Highest values seen; where there is no memory cgroup, the limit itself (DESIGN section 6: polling). */
+static void look_at_tree(struct keeper *k)
+{
+	struct cgroup_counters c;
+	struct scan seen;
+
+	if (k->cg.dir[CGROUP_MEMORY] >= 0) {
+		if (k->guests > 1) {
+			cgroup_read(&k->cg, &k->cg_host, &c);
+			max_of(&k->polled_memory_peak, c.memory_now_bytes);
+			max_of(&k->polled_pids_peak, c.pids_now);
+		}
+		return;
+	}
+	scan_jar(k->guest_pid, &seen);
+	/* What is in the jar's files is memory too. */
+	max_of(&k->polled_memory_peak, seen.memory_bytes + k->ev.disk_used_bytes);
+	max_of(&k->polled_pids_peak, seen.processes);
+	max_of(&k->polled_cpu_ns, seen.cpu_ns);
+	if (k->polled_memory_peak > k->limits.memory_bytes)
+		end_guest(k, JAR_ENDED_MEMORY);
+}
+
 static void watch(struct keeper *k)
 {
 	uint64_t now = clock_mono_ns();
 
+	if (k->busy_until_ns && now >= k->busy_until_ns) {
+		struct err e = { 0 };
+
+		k->busy_until_ns = 0;
+		err_set(&e, ERR_INTERNAL, "the jar could not be cleared away in time");
+		stop_maker(k);
+		tell_failed(k, &e);
+	}
 	if (!k->running)
 		return;
 	if (now >= k->deadline_ns) {
@@ -607,8 +701,6 @@ static void watch(struct keeper *k)
 			return;
 		}
 		err_set(&e, ERR_SETUP, "the jar was not ready in time");
-		kill_jar(k);
-		k->running = false;
 		tell_failed(k, &e);
 		return;
 	}
@@ -617,19 +709,20 @@ static void watch(struct keeper *k)
 	watch_cpu(k, now);
 	if (now >= k->next_poll_ns) {
 		look_at_disk(k);
-		k->next_poll_ns = now + POLL_NS;
+		look_at_tree(k);
+		k->next_poll_ns = clock_mono_ns() + POLL_NS;
 	}
 }
 
 static int poll_timeout(const struct keeper *k)
 {
-	uint64_t now = clock_mono_ns(), next = k->deadline_ns;
+	uint64_t now = clock_mono_ns(), next = k->running ? k->deadline_ns : k->busy_until_ns;
 
-	if (!k->running)
+	if (!next)
 		return -1;
-	if (k->started && k->next_poll_ns < next)
+	if (k->running && k->started && k->next_poll_ns < next)
 		next = k->next_poll_ns;
-	if (k->started && k->cpu_check_ns && k->cpu_check_ns < next)
+	if (k->running && k->started && k->cpu_check_ns && k->cpu_check_ns < next)
 		next = k->cpu_check_ns;
 	if (next <= now)
 		return 0;
@@ -648,8 +741,6 @@ static void serve(struct keeper *k)
 
 			err_set(&e, ERR_INTERNAL, "the jar's maker ended unexpectedly");
 			fd_close(&k->maker);
-			kill_jar(k);
-			k->running = false;
 			tell_failed(k, &e);
 		}
 		if (p[1].revents && !on_front(k))

@@ -46,12 +46,13 @@ static void user_name(char *out, size_t size)
 	if (!f)
 		return;
 	while (fgets(line, sizeof(line), f)) {
-		char *name = strtok(line, ":"), *x = strtok(NULL, ":"), *uid = strtok(NULL, ":");
+		char *colon = strchr(line, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
 
-		if (name && x && uid && (uid_t)strtoul(uid, NULL, 10) == getuid()) {
-			snprintf(out, size, "%s", name);
-			break;
-		}
+		if (!second || colon == line || (uid_t)strtoul(second + 1, NULL, 10) != getuid())
+			continue;
+		*colon = '\0';
+		snprintf(out, size, "%.200s", line);
+		break;
 	}
 	fclose(f);
 }

@@ -276,7 +276,8 @@ void cgroup_host_close(struct cgroup_host *h)
 
 static void kill_all(int dir)
 {
-	char list[4096], *save = NULL;
+	static char list[1 << 18]; /* as many as a pids limit allows */
+	char *save = NULL;
 
 	if (fd_write_file(dir, "cgroup.kill", "1") == 0 || fd_read_file(dir, "cgroup.procs", list, sizeof(list)) <= 0)
 		return;
@@ -554,6 +555,12 @@ void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgr
 		c.pids_limit_hits = read_key(dir, "pids.events", "max");
 	}
 	*out = c;
+}
+
+bool cgroup_reset_peaks(const struct cgroup *g, const struct cgroup_host *h)
+{
+	return g->dir[CGROUP_MEMORY] >= 0 && !h->ctl[CGROUP_MEMORY].v2 &&
+	       fd_write_file(g->dir[CGROUP_MEMORY], "memory.max_usage_in_bytes", "0") == 0;
 }
 
 void cgroup_kill(const struct cgroup *g)

@@ -79,6 +79,8 @@ int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const stru
 int cgroup_enter_v1(const int *tasks, unsigned count, struct err *e);
 /* Reads what there is; missing files leave zeros. */
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgroup_counters *out);
+/* Sets the highest memory use back to what is used now; false where the kernel cannot. */
+bool cgroup_reset_peaks(const struct cgroup *g, const struct cgroup_host *h);
 /* CPU time used so far in nanoseconds; 0 when not known. */
 uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h);
 /* Kills everything in the group by the kernel's own means where there are any. */

@@ -98,12 +98,12 @@ int idmap_find_sub(const char *file, uid_t uid, const char *name, struct idmap_r
 		if (!colon)
 			continue;
 		*colon = '\0';
-		if (strcmp(line, name) != 0 && strcmp(line, number) != 0)
+		if (!line[0] || (strcmp(line, name) != 0 && strcmp(line, number) != 0))
 			continue;
 		*colon = ':';
 		start = line_number(line, 1);
 		count = line_number(line, 2);
-		if (start <= 0 || count < IDMAP_SLOT_IDS || start > UINT32_MAX || count > UINT32_MAX)
+		if (start <= 0 || count < IDMAP_SLOT_IDS || start > UINT32_MAX - count || count > UINT32_MAX)
 			continue;
 		out->start = (uint32_t)start;
 		out->count = (uint32_t)count;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "kernel/sys.h"
@@ -64,6 +65,7 @@ int landlock_new(int abi, struct err *e)
 int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right right, struct err *e)
 {
 	static const uint64_t rights[] = {
+		[LANDLOCK_READ] = FS_READ_FILE | FS_READ_DIR,
 		[LANDLOCK_READ_EXEC] = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR,
 		[LANDLOCK_WRITE] = ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV),
 		[LANDLOCK_WRITE_NOEXEC] = ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV | FS_EXECUTE),
@@ -71,10 +73,14 @@ int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right r
 		[LANDLOCK_TTY] = FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
 	};
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
 	struct path_attr a = { rights[right] & fs_rights(abi), fd };
 
 	if (fd < 0)
 		return err_sys(e, "open '%s' for Landlock", path);
+	/* The kernel refuses rights over folders for a file. */
+	if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+		a.allowed &= FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV;
 	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &a, 0) < 0)
 		return err_sys(e, "add the Landlock rule of '%s'", path);
 	return 0;

@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 enum landlock_right {
+	LANDLOCK_READ,		/* read files and folders */
 	LANDLOCK_READ_EXEC,	/* read files and folders, execute */
 	LANDLOCK_WRITE,		/* everything but device nodes, execute included */
 	LANDLOCK_WRITE_NOEXEC,	/* the same without execute */

@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
@@ -23,23 +24,42 @@ void artifacts_init(struct artifacts *x, struct arena *a)
 	x->out = -1;
 }
 
-/* Files that editors, shells, package managers or test runners of the host execute when they see them (HI-14). */
+/* Names that editors, shells, package managers, test runners or agents of the host act on when they see them (HI-14): files, and folders
+ * with all below them. */
+static const char *const acting[] = {
+	".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".inputrc", ".envrc",
+	".npmrc", ".yarnrc", ".gdbinit", ".lldbinit", ".vimrc", ".exrc", ".nvimrc", ".pythonrc", ".gitmodules", ".gitattributes",
+	".pre-commit-config.yaml", ".mcp.json", ".cursorrules", "conftest.py", "sitecustomize.py", "usercustomize.py", "setup.py",
+	"pyproject.toml", "tox.ini", "pytest.ini", "Makefile", "makefile", "GNUmakefile", "package.json", "build.rs", "CLAUDE.md",
+	"AGENTS.md", "GEMINI.md", ".vscode", ".idea", ".claude", ".github", ".husky", ".devcontainer", ".cargo", ".cursor", NULL,
+};
+
+/* Any part of the path; without case, for hosts that fold it. */
+static bool has_part(const char *path, const char *const *names)
+{
+	for (const char *p = path; *p;) {
+		size_t n = strcspn(p, "/");
+
+		for (const char *const *name = names; *name; name++)
+			if (strlen(*name) == n && strncasecmp(p, *name, n) == 0)
+				return true;
+		p += n + (p[n] == '/');
+	}
+	return false;
+}
+
+static bool is_git(const char *path)
+{
+	static const char *const git[] = { ".git", NULL };
+
+	return has_part(path, git);
+}
+
 static bool runs_on_host(const char *path)
 {
-	static const char *const names[] = { ".bashrc", ".bash_profile", ".profile", ".zshrc", ".envrc", ".npmrc", ".mcp.json",
-					     "conftest.py", "sitecustomize.py", "usercustomize.py", "Makefile", "package.json",
-					     "CLAUDE.md", "AGENTS.md" };
-	static const char *const dirs[] = { ".git/", ".vscode/", ".idea/", ".claude/", ".github/" };
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	size_t n = strlen(base);
+	size_t n = strlen(path);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(base, names[i]) == 0)
-			return true;
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		if (strncmp(path, dirs[i], strlen(dirs[i])) == 0 || strstr(path, dirs[i]))
-			return true;
-	return n > 4 && strcmp(base + n - 4, ".pth") == 0;
+	return is_git(path) || has_part(path, acting) || (n > 4 && strcasecmp(path + n - 4, ".pth") == 0);
 }
 
 static struct artifact *add(struct artifacts *x, const char *path)
@@ -89,15 +109,23 @@ struct sink {
 	char temp[32];
 };
 
-static int sink_open(struct sink *s, int out, char *name)
+static void temp_name(char *out, size_t size)
 {
 	static unsigned counter;
 
+	snprintf(out, size, ".belljar-%d-%u", getpid(), counter++);
+}
+
+static int sink_open(struct sink *s, int out, char *name)
+{
 	s->dir = open_parent(out, name, &s->leaf);
 	if (s->dir < 0)
 		return -1;
-	snprintf(s->temp, sizeof(s->temp), ".belljar-%d-%u", getpid(), counter++);
+	temp_name(s->temp, sizeof(s->temp));
 	s->fd = openat(s->dir, s->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* Not ours to remove: somebody has a file of that name. */
+	if (s->fd < 0)
+		s->temp[0] = '\0';
 	return s->fd < 0 ? -1 : 0;
 }
 
@@ -149,7 +177,9 @@ static int read_file(struct artifacts *x, int in, const struct feed_rec *r, stru
 	int rc = -1;
 
 	SHA256_Init(&hash);
-	if (writing && sink_open(&s, x->out, name) < 0) {
+	if (writing && a->git) {
+		writing = false;
+	} else if (writing && sink_open(&s, x->out, name) < 0) {
 		refuse(x, a, "could not be written to the target folder");
 		writing = false;
 	}
@@ -169,6 +199,8 @@ static int read_file(struct artifacts *x, int in, const struct feed_rec *r, stru
 		left -= want;
 	}
 	a->unchanged = same;
+	if (a->git && !same)
+		refuse(x, a, "git's own data is not copied back");
 	if (same)
 		writing = false;
 	if (writing && sink_finish(&s, r) < 0)
@@ -190,15 +222,25 @@ out:
 static void make_link(struct artifacts *x, struct artifact *a, char *name)
 {
 	const char *leaf;
+	char temp[32];
 	bool inside = a->link[0] != '/' && !strstr(a->link, "..");
 
+	if (a->git) {
+		refuse(x, a, "git's own data is not copied back");
+		return;
+	}
 	if (!x->workspace || x->out < 0 || !inside) {
 		refuse(x, a, inside ? "is a symlink" : "is a symlink that leaves the folder");
 		return;
 	}
+	temp_name(temp, sizeof(temp));
 	auto_close int dir = open_parent(x->out, name, &leaf);
-	if (dir < 0 || (unlinkat(dir, leaf, 0) < 0 && errno != ENOENT) || symlinkat(a->link, dir, leaf) < 0)
+	if (dir < 0 || symlinkat(a->link, dir, temp) < 0) {
 		refuse(x, a, "could not be put in its place");
+	} else if (renameat(dir, temp, dir, leaf) < 0) {
+		unlinkat(dir, temp, 0);
+		refuse(x, a, "could not be put in its place");
+	}
 }
 
 static void make_dir(struct artifacts *x, struct artifact *a, char *name)
@@ -206,7 +248,7 @@ static void make_dir(struct artifacts *x, struct artifact *a, char *name)
 	const char *leaf;
 
 	a->dir = true;
-	if (x->out < 0)
+	if (x->out < 0 || a->git)
 		return;
 	auto_close int dir = open_parent(x->out, name, &leaf);
 	if (dir < 0 || (mkdirat(dir, leaf, 0755) < 0 && errno != EEXIST))
@@ -238,6 +280,8 @@ static int read_record(struct artifacts *x, int in, const struct feed_rec *r, st
 	a = add(x, name);
 	if (x->skip && strcmp(x->skip, name) == 0)
 		a->skipped = true;
+	/* git acts on its own data (hooks, filters, fsmonitor) in many commands: a guest's never reaches a host's repository. */
+	a->git = x->workspace && is_git(name);
 	/* Outside of the workspace copy, absolute names are put beneath --out as they are: tmp/x. */
 	memmove(name, relative, strlen(relative) + 1);
 	switch (r->type) {
@@ -267,8 +311,10 @@ int artifacts_read(struct artifacts *x, int in, struct err *e)
 			return err_set(e, ERR_INTERNAL, "artifacts ended early");
 		if (feed_check(&r, e) < 0)
 			return -1;
-		if (r.type == FEED_END)
+		if (r.type == FEED_END) {
+			x->incomplete = r.mode & FEED_INCOMPLETE;
 			return 0;
+		}
 		if (r.name_len == 0)
 			return err_set(e, ERR_INTERNAL, "artifacts hold a record that does not belong there");
 		if (read_record(x, in, &r, e) < 0)

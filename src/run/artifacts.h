@@ -17,13 +17,14 @@ struct artifact {
 	const char *link;	/* a symlink's target: told, not made, unless for a workspace */
 	const char *refused;	/* why it was not taken; NULL when it was */
 	const char *review;	/* a name that programs of the host act on by themselves */
-	bool dir, skipped, unchanged;	/* unchanged: the workspace has the same already */
+	bool dir, skipped, git, unchanged;	/* unchanged: the workspace has the same already */
 };
 
 struct artifacts {
 	struct arena *arena;
 	struct artifact *list, **last;
 	uint64_t count, refused;
+	bool incomplete; /* not everything in the jar could be listed */
 	int out;	/* folder to write to, -1: only tell */
 	bool workspace; /* copying changes back: folders, links and unchanged files too */
 	const char *skip; /* the request's own code, which was no file of the workspace */

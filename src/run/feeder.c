@@ -20,6 +20,8 @@ struct feed_entry {
 	struct feed_entry *next;
 	struct feed_rec rec;
 	const char *name, *source, *data; /* source: host path of a file; else `data` */
+	dev_t dev;
+	ino_t ino; /* the file that was looked at: it must be the one that is opened */
 };
 
 void feeder_init(struct feeder *f, struct arena *a)
@@ -95,6 +97,8 @@ static int add_node(struct feeder *f, int dir, const char *base, const char *pat
 			return bad_input(e, option, path);
 		n = add(f, FEED_FILE, name);
 		n->source = arena_dup(f->arena, path);
+		n->dev = st.st_dev;
+		n->ino = st.st_ino;
 		n->rec.size = (uint64_t)st.st_size;
 		n->rec.mode = st.st_mode & 0777;
 		if (st.st_mtim.tv_sec > 0 && st.st_mtim.tv_sec < INT64_MAX / 1000000000 - 1)
@@ -203,7 +207,7 @@ static int begin(struct feeder *f, struct err *e)
 		f->source = open(n->source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		if (f->source < 0 || fstat(f->source, &st) < 0)
 			return bad_input(e, "copy", n->source);
-		if (!S_ISREG(st.st_mode))
+		if (!S_ISREG(st.st_mode) || st.st_dev != n->dev || st.st_ino != n->ino)
 			return err_set(e, ERR_INPUT, "%.200s changed into something else while it was copied", n->source);
 		f->left = n->rec.size = (uint64_t)st.st_size;
 	}

@@ -17,7 +17,7 @@ static char *scalar_dup(struct fy_node *n)
 	return s ? strndup(s, len) : NULL;
 }
 
-/* A sequence of scalars, or a mapping as K=V; NULL when it is neither. */
+/* A sequence of scalars, or a mapping as K=V; NULL when it is neither, or longer than any row needs. */
 static const char *const *list_dup(struct fy_node *n)
 {
 	const char **out = calloc(LIST_MAX + 1, sizeof(*out));
@@ -29,23 +29,36 @@ static const char *const *list_dup(struct fy_node *n)
 	if (!out)
 		return NULL;
 	if (fy_node_is_sequence(n)) {
-		while (count < LIST_MAX && (item = fy_node_sequence_iterate(n, &it)))
-			out[count++] = scalar_dup(item);
+		while ((item = fy_node_sequence_iterate(n, &it))) {
+			char *text = scalar_dup(item);
+
+			if (!text || count == LIST_MAX) {
+				free(text);
+				goto bad;
+			}
+			out[count++] = text;
+		}
 	} else if (fy_node_is_mapping(n)) {
-		while (count < LIST_MAX && (pair = fy_node_mapping_iterate(n, &it))) {
+		while ((pair = fy_node_mapping_iterate(n, &it))) {
 			char *k = scalar_dup(fy_node_pair_key(pair)), *v = scalar_dup(fy_node_pair_value(pair));
 			char *text = NULL;
+			bool good = k && v && count < LIST_MAX && asprintf(&text, "%s=%s", k, v) > 0;
 
-			if (k && v && asprintf(&text, "%s=%s", k, v) > 0)
-				out[count++] = text;
 			free(k);
 			free(v);
+			if (!good)
+				goto bad;
+			out[count++] = text;
 		}
 	} else {
-		free(out);
-		return NULL;
+		goto bad;
 	}
 	return out;
+bad:
+	while (count)
+		free((char *)out[--count]);
+	free(out);
+	return NULL;
 }
 
 static const struct {

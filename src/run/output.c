@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/utf8.h"
 
 int output_init(struct output *o, uint64_t view_max, uint64_t log_max, struct err *e)
 {
@@ -31,6 +32,12 @@ void output_done(struct output *o)
 	free(o->ring);
 	o->head = o->ring = NULL;
 	fd_close(&o->log);
+}
+
+void output_end(struct output *o)
+{
+	if (o->escape && o->escaper.coloured && o->live >= 0 && !o->live_broken)
+		fd_write_all(o->live, "\033[0m", 4);
 }
 
 bool output_truncated(const struct output *o)
@@ -183,23 +190,23 @@ static void show_pending(struct escaper *s, struct buf *out)
 	s->state = ESCAPE_TEXT;
 }
 
-/* 8-bit controls (U+0080..9F) and direction changes (U+202A..202E, U+2066..2069) steer a terminal too. */
+/* 8-bit controls (U+0080..9F) and changes of direction (U+061C, 200E, 200F, 202A..202E, 2066..2069) steer a terminal too. */
 static bool steers(const unsigned char *p, size_t len)
 {
 	if (len == 2)
-		return p[0] == 0xc2 && p[1] < 0xa0;
+		return (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c);
 	return len == 3 && p[0] == 0xe2 &&
-	       ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+	       ((p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae))) ||
+		(p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
 }
 
 static void escape_utf8(struct escaper *s, struct buf *out)
 {
 	const unsigned char *p = (const unsigned char *)s->pending;
-	size_t need = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
 
-	if (s->len < need)
+	if (s->len < utf8_need(p[0]))
 		return;
-	if (steers(p, s->len)) {
+	if (!utf8_len(p, s->len) || steers(p, s->len)) {
 		show_pending(s, out);
 		return;
 	}
@@ -210,7 +217,7 @@ static void escape_utf8(struct escaper *s, struct buf *out)
 
 static void escape_text(struct escaper *s, unsigned char c, struct buf *out)
 {
-	if (c == 033 || (c >= 0xc2 && c <= 0xf4)) {
+	if (c == 033 || utf8_need(c) > 1) {
 		s->state = c == 033 ? ESCAPE_ESC : ESCAPE_UTF8;
 		s->pending[0] = (char)c;
 		s->len = 1;
@@ -238,6 +245,7 @@ void output_escape(struct escaper *s, const char *data, size_t len, struct buf *
 		} else if (s->state == ESCAPE_CSI && c == 'm') {
 			buf_add(out, s->pending, s->len);
 			buf_str(out, "m");
+			s->coloured = true;
 			s->len = 0;
 			s->state = ESCAPE_TEXT;
 		} else {

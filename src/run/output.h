@@ -15,6 +15,7 @@ struct escaper {
 	enum { ESCAPE_TEXT, ESCAPE_ESC, ESCAPE_CSI, ESCAPE_UTF8 } state;
 	char pending[40];
 	size_t len;
+	bool coloured; /* a colour was passed on */
 };
 
 /*
@@ -40,6 +41,8 @@ void output_done(struct output *o);
 /* Takes bytes from the guest. 0; 1 when the log's cap is passed; -1 on an error of ours (log not writable). `log_name` is the file
  * that is made when the view overflows. */
 int output_add(struct output *o, const char *data, size_t len, const char *log_name, struct err *e);
+/* The stream is over: a terminal gets its own colours back, so that no verdict is printed invisible. */
+void output_end(struct output *o);
 bool output_truncated(const struct output *o);
 /* The view: all bytes, or start, marker, end. */
 int output_view(const struct output *o, struct buf *out);

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -169,11 +171,14 @@ static int add_file(struct request *r, const struct request_file *f, struct aren
 
 	if (!feed_name_ok(f->path, strlen(f->path)))
 		return err_set(e, ERR_REQUEST, "file '%.100s': not a path inside /workspace", f->path);
-	all = arena_alloc(a, (r->file_count + 1) * sizeof(*all));
-	if (r->file_count)
-		memcpy(all, r->files, r->file_count * sizeof(*all));
-	all[r->file_count++] = *f;
-	r->files = all;
+	if (r->file_count == r->file_cap) {
+		r->file_cap = r->file_cap ? r->file_cap * 2 : 16;
+		all = arena_alloc(a, r->file_cap * sizeof(*all));
+		if (r->file_count)
+			memcpy(all, r->files, r->file_count * sizeof(*all));
+		r->files = all;
+	}
+	r->files[r->file_count++] = *f;
 	return 0;
 }
 
@@ -378,6 +383,33 @@ static int load_code(struct request *r, struct arena *a, struct err *e)
 	return 0;
 }
 
+/*
+ * A --workspace has files of its own. Code that is one of them runs as that file; other code gets a name that none of them has, so
+ * that nothing of the caller's is covered, and it never comes back.
+ */
+static void name_in_workspace(struct request *r, struct arena *a)
+{
+	char dir[PATH_MAX], file[PATH_MAX];
+	const char *name = r->code_name;
+
+	if (r->file && realpath(r->workspace, dir) && realpath(r->file, file)) {
+		size_t n = strlen(dir);
+
+		if (strncmp(file, dir, n) == 0 && file[n] == '/') {
+			r->code_name = arena_dup(a, file + n + 1);
+			r->code_in_workspace = true;
+			return;
+		}
+	}
+	for (int i = 1; i < 10000; i++) {
+		struct stat st;
+
+		if (lstat(arena_fmt(a, "%s/%s", r->workspace, r->code_name), &st) < 0)
+			return;
+		r->code_name = arena_fmt(a, "belljar-%d-%s", i, name);
+	}
+}
+
 static int find_language(struct request *r, struct arena *a, struct err *e)
 {
 	if (r->language) {
@@ -401,6 +433,8 @@ static int find_language(struct request *r, struct arena *a, struct err *e)
 
 		r->code_name = arena_dup(a, slash ? slash + 1 : r->file);
 	}
+	if (r->workspace)
+		name_in_workspace(r, a);
 	if (!feed_name_ok(r->code_name, strlen(r->code_name)))
 		return err_set(e, ERR_INPUT, "'%.60s' cannot be a file's name in the jar", r->code_name);
 	if (access(r->lang->program, X_OK) < 0) {
@@ -473,9 +507,17 @@ static int check_words(const struct request *r, struct err *e)
 	}
 	if (r->get.n > JAR_GLOBS_MAX)
 		return err_set(e, ERR_REQUEST, "--get: at most %d patterns", JAR_GLOBS_MAX);
-	for (size_t i = 0; i < r->get.n; i++)
+	for (size_t i = 0; i < r->get.n; i++) {
+		unsigned stars = 0;
+
+		for (const char *p = r->get.v[i]; *p; p++)
+			stars += *p == '*';
+		/* Matching takes time by the power of them. */
+		if (stars > 6)
+			return err_set(e, ERR_REQUEST, "--get: '%.60s' has more than 6 stars", r->get.v[i]);
 		if (!r->get.v[i][0] || strlen(r->get.v[i]) >= JAR_PATH_MAX || strstr(r->get.v[i], ".."))
 			return err_set(e, ERR_REQUEST, "--get: '%.60s' is not a path or pattern of the jar", r->get.v[i]);
+	}
 	if (r->out_dir && !r->get.n)
 		return err_set(e, ERR_USAGE, "--out needs --get: nothing would be put there");
 	if (r->workspace && r->no_write)

@@ -32,10 +32,11 @@ struct request {
 	bool no_write, allow_degraded, json, quiet, verbose, dry_run;
 	struct jar_limits limits;
 	struct request_file *files;   /* from `files` of a request object and --file, in order */
-	size_t file_count;
+	size_t file_count, file_cap;
 	/* resolved by request_resolve() */
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
+	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 };
 
 /* Rows of all fields; see opt.h. */

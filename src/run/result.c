@@ -11,24 +11,8 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "kernel/cgroup.h"
-
-/* Length of the valid UTF-8 character at p (surrogates and overlong forms are not), 0 when it is none. */
-static size_t utf8_len(const unsigned char *p, size_t left)
-{
-	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : (p[0] & 0xf0) == 0xe0 ? 3
-		   : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
-
-	if (!n || n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
 
 /* Text as it is; bytes that are no UTF-8 become U+FFFD in the text, and all of them stand in <name>_base64. */
 static void set_bytes(json_t *o, const char *name, const char *data, size_t len)
@@ -99,12 +83,14 @@ static json_t *u64(uint64_t v)
 
 static uint64_t memory_peak(const struct jar_evidence *ev)
 {
-	return ev->cg.have & 1U << CGROUP_MEMORY ? ev->cg.memory_peak_bytes : ev->rusage_maxrss_bytes;
+	if (ev->cg.have & 1U << CGROUP_MEMORY || ev->cg.memory_peak_bytes > ev->rusage_maxrss_bytes)
+		return ev->cg.memory_peak_bytes;
+	return ev->rusage_maxrss_bytes;
 }
 
 static uint64_t cpu_ns(const struct jar_evidence *ev)
 {
-	return ev->cg.have & 1U << CGROUP_CPUACCT ? ev->cg.cpu_ns : ev->rusage_cpu_ns;
+	return ev->cg.cpu_ns;
 }
 
 /* The counters behind the reason, and where they were read. */
@@ -126,8 +112,8 @@ static json_t *evidence(const struct step_result *s)
 	json_object_set_new(o, "pids_limit_hits", u64(ev->cg.pids_limit_hits));
 	json_object_set_new(o, "disk_used_bytes", u64(ev->disk_used_bytes));
 	json_object_set_new(o, "disk_full", json_boolean(ev->disk_full));
-	json_object_set_new(o, "memory_source", json_string(ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "rusage"));
-	json_object_set_new(o, "cpu_source", json_string(ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "rusage"));
+	json_object_set_new(o, "memory_source", json_string(ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling"));
+	json_object_set_new(o, "cpu_source", json_string(ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling"));
 	if (ev->has_syscall) {
 		const char *name = seccomp_syscall_name(ev->syscall.arch, ev->syscall.nr);
 		json_t *c = json_object();

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,28 +91,42 @@ void run_environment(const struct request *req, struct arena *a, struct strlist 
 
 /* ---- what goes in ---- */
 
-static int feed_files(struct run *x, struct err *e)
+static int feed_workspace(struct run *x, struct strlist *sent, struct err *e)
+{
+	struct stat st;
+
+	if (stat(x->req->workspace, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INPUT, "--workspace: %s is not a folder", x->req->workspace);
+	if (feeder_add_path(&x->feeder, x->req->workspace, "", "--workspace", e) < 0)
+		return -1;
+	feeder_names(&x->feeder, sent);
+	return 0;
+}
+
+static int feed_file(struct run *x, const struct request_file *q, struct err *e)
+{
+	const struct request *r = x->req;
+	struct stat st;
+
+	/* It would cover a file of the caller's and then be copied over it. */
+	if (r->workspace && lstat(arena_fmt(x->arena, "%s/%s", r->workspace, q->path), &st) == 0 && !S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INPUT, "--file: --workspace has a '%s' of its own", q->path);
+	return q->source ? feeder_add_path(&x->feeder, q->source, q->path, "--file", e)
+			 : feeder_add_bytes(&x->feeder, q->path, q->content, q->len, q->mode, e);
+}
+
+/* `sent`: what of --workspace went in, to see later what is gone. */
+static int feed_files(struct run *x, struct strlist *sent, struct err *e)
 {
 	const struct request *r = x->req;
 	struct feeder *f = &x->feeder;
 
-	if (r->workspace) {
-		struct stat st;
-
-		if (stat(r->workspace, &st) < 0 || !S_ISDIR(st.st_mode))
-			return err_set(e, ERR_INPUT, "--workspace: %s is not a folder", r->workspace);
-		if (feeder_add_path(f, r->workspace, "", "--workspace", e) < 0)
+	if (r->workspace && feed_workspace(x, sent, e) < 0)
+		return -1;
+	for (size_t i = 0; i < r->file_count; i++)
+		if (feed_file(x, &r->files[i], e) < 0)
 			return -1;
-	}
-	for (size_t i = 0; i < r->file_count; i++) {
-		const struct request_file *q = &r->files[i];
-		int rc = q->source ? feeder_add_path(f, q->source, q->path, "--file", e)
-				   : feeder_add_bytes(f, q->path, q->content, q->len, q->mode, e);
-
-		if (rc < 0)
-			return -1;
-	}
-	if (r->lang && feeder_add_bytes(f, r->code_name, r->code, r->code_len, 0644, e) < 0)
+	if (r->lang && !r->code_in_workspace && feeder_add_bytes(f, r->code_name, r->code, r->code_len, 0644, e) < 0)
 		return -1;
 	if (f->bytes > r->limits.disk_bytes) {
 		err_set(e, ERR_INPUT, "the files have %llu bytes, the jar's disk has %llu", (unsigned long long)f->bytes,
@@ -266,13 +281,13 @@ static void ask_kill(struct run *x, uint32_t why)
 	client_send(x->client, &k, sizeof(k), NULL, 0, NULL);
 }
 
-/* One read; false when there is nothing more for now. */
-static bool read_output(struct run *x, int i)
+/* One read of at most `max` bytes; false when there is nothing more for now. */
+static bool read_output(struct run *x, int i, size_t max)
 {
 	static char block[BLOCK];
 	struct output *o = &x->step->out[i];
 	char log[512];
-	ssize_t n = read(x->out[i], block, sizeof(block));
+	ssize_t n = read(x->out[i], block, max < sizeof(block) ? max : sizeof(block));
 	int rc;
 
 	if (n < 0 && errno == EINTR)
@@ -390,6 +405,20 @@ static void on_event(struct run *x)
 	}
 }
 
+/* What the program wrote is in the pipe now. Who else holds it open, and goes on writing, does not matter. */
+static void drain(struct run *x, int i)
+{
+	int left = 0;
+
+	if (x->out[i] < 0 || ioctl(x->out[i], FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && x->out[i] >= 0) {
+		if (!read_output(x, i, (size_t)left))
+			return;
+		left -= BLOCK;
+	}
+}
+
 static void watch_step(struct run *x)
 {
 	x->exited = x->failed = x->killed = false;
@@ -413,7 +442,7 @@ static void watch_step(struct run *x)
 			write_feed(x);
 		for (int i = 0; i < 2; i++)
 			if (p[1 + i].revents && x->out[i] >= 0)
-				read_output(x, i);
+				read_output(x, i, BLOCK);
 		if (p[4].revents || p[5].revents)
 			write_input(x);
 		if (p[7].revents) {
@@ -425,12 +454,11 @@ static void watch_step(struct run *x)
 		if (p[0].revents)
 			on_event(x);
 	}
-	/* What the program wrote is in the pipes; who else holds them open does not matter. */
-	for (int i = 0; i < 2; i++)
-		while (x->out[i] >= 0 && read_output(x, i))
-			;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
+		drain(x, i);
+		output_end(&x->step->out[i]);
 		fd_close(&x->out[i]);
+	}
 	fd_close(&x->in);
 	fd_close(&x->feed);
 }
@@ -465,12 +493,18 @@ fail:
 	return -1;
 }
 
-/* Waits for one kind of answer outside of a step. */
+/* Waits for one kind of answer outside of a step. A signal gives up: the keeper ends the jar when we are gone. */
 static int await(struct run *x, uint32_t type, struct err *e)
 {
-	struct keeper_event ev;
+	struct keeper_event ev = { .type = 0 };
 
 	do {
+		struct pollfd p[] = { { x->client->sock, POLLIN, 0 }, { x->signals, POLLIN, 0 } };
+
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents)
+			return err_set(e, ERR_INTERNAL, "interrupted while the jar was cleared away");
 		client_read(x->client, &ev);
 		if (ev.type == KEEPER_FAILED) {
 			*e = ev.err;
@@ -630,7 +664,7 @@ static int export_files(struct run *x, const struct strlist *sent, struct err *e
 	close(p[1]);
 	files->out = out;
 	files->workspace = r->workspace != NULL;
-	if (r->workspace && r->lang && faccessat(out, r->code_name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (r->workspace && r->lang && !r->code_in_workspace)
 		files->skip = r->code_name;
 	if (artifacts_read(files, p[0], e) < 0) {
 		struct err said;
@@ -640,7 +674,8 @@ static int export_files(struct run *x, const struct strlist *sent, struct err *e
 			*e = said;
 		return -1;
 	}
-	if (r->workspace)
+	/* A list that is not whole says nothing about what is gone. */
+	if (r->workspace && !files->incomplete)
 		remove_deleted(x, sent, out);
 	return await(x, KEEPER_EXPORTED, e);
 }
@@ -652,13 +687,11 @@ static void execute(struct run *x)
 	const struct request *r = x->req;
 
 	feeder_init(&x->feeder, x->arena);
-	if (state_log_dir(x->log_dir, sizeof(x->log_dir), &e) < 0 || open_stdin(x, &e) < 0 || feed_files(x, &e) < 0 ||
+	if (state_log_dir(x->log_dir, sizeof(x->log_dir), &e) < 0 || open_stdin(x, &e) < 0 || feed_files(x, &sent, &e) < 0 ||
 	    make_jar(x, &e) < 0) {
 		verdict_error(&x->res->verdict, &e);
 		return;
 	}
-	if (r->workspace)
-		feeder_names(&x->feeder, &sent);
 	if (r->lang && r->lang->compile) {
 		/* The program's input is not the compiler's. */
 		int source = take_fd(&x->in_source);

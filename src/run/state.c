@@ -42,8 +42,10 @@ int state_dir(char *out, size_t size, struct err *e)
 		snprintf(out, size, "/var/lib/belljar");
 	else if (xdg && xdg[0] == '/')
 		snprintf(out, size, "%s/belljar", xdg);
-	else
-		snprintf(out, size, "%s/.local/state/belljar", home && home[0] == '/' ? home : "/tmp");
+	else if (home && home[0] == '/')
+		snprintf(out, size, "%s/.local/state/belljar", home);
+	else if (slot_run_dir(out, size, e) < 0)
+		return -1; /* private, or nowhere */
 	if (make_dirs(out) < 0) {
 		err_sys(e, "make the state folder %s", out);
 		return err_hint(e, "set XDG_STATE_HOME to a folder that can be written");

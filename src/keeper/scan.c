@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What /proc says of a jar's processes: the little that is known where there are no cgroups. */
+#include "keeper/scan.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "kernel/sys.h"
+
+/* The number after `key` in a "Key:  value" file of a process; UINT64_MAX when it cannot be read. */
+static uint64_t read_key(pid_t pid, const char *file, const char *key)
+{
+	char path[64], text[4096], *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return UINT64_MAX;
+	p = strstr(text, key);
+	return p ? strtoull(p + strlen(key), NULL, 10) : UINT64_MAX;
+}
+
+pid_t scan_pidfd(int pidfd)
+{
+	char file[64];
+	uint64_t pid;
+
+	snprintf(file, sizeof(file), "fdinfo/%d", pidfd);
+	pid = read_key(getpid(), file, "\nPid:");
+	return pid > 0 && pid < INT32_MAX ? (pid_t)pid : -1;
+}
+
+bool scan_in_range(pid_t pid, struct idmap_range uids)
+{
+	uint64_t uid = read_key(pid, "status", "\nUid:");
+
+	return uid >= uids.start && uid < (uint64_t)uids.start + uids.count;
+}
+
+/* utime, stime, cutime and cstime of /proc/<pid>/stat. The name in it is the guest's to choose: fields are counted from its last ')'. */
+static uint64_t cpu_of(pid_t pid)
+{
+	char path[48], text[2048], *p;
+	uint64_t ticks = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return 0;
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 17; field++) {
+		p = strchr(p + 1, ' ');
+		if (p && field >= 13)
+			ticks += strtoull(p + 1, NULL, 10);
+	}
+	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static bool pid_namespace(pid_t pid, char *out, size_t size)
+{
+	char path[48];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	n = readlink(path, out, size - 1);
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+void scan_jar(pid_t guest, struct scan *out)
+{
+	char ours[64], theirs[64];
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+
+	memset(out, 0, sizeof(*out));
+	if (!dir)
+		return;
+	if (pid_namespace(guest, ours, sizeof(ours))) {
+		while ((d = readdir(dir))) {
+			pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+			uint64_t pss;
+
+			if (pid <= 0 || !pid_namespace(pid, theirs, sizeof(theirs)) || strcmp(ours, theirs) != 0)
+				continue;
+			pss = read_key(pid, "smaps_rollup", "\nPss:");
+			out->memory_bytes += pss == UINT64_MAX ? 0 : pss * 1024;
+			out->cpu_ns += cpu_of(pid);
+			out->processes++;
+		}
+	}
+	closedir(dir);
+}

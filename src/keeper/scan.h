@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What /proc says of a jar's processes: the little that is known where there are no cgroups. */
+#ifndef BELLJAR_KEEPER_SCAN_H
+#define BELLJAR_KEEPER_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kernel/idmap.h"
+
+struct scan {
+	uint64_t memory_bytes; /* proportional share of all processes that live now */
+	uint64_t cpu_ns;       /* of those, and of children they have waited for */
+	uint32_t processes;
+};
+
+/* The host's number of the process behind a pidfd; -1 when it is gone. */
+pid_t scan_pidfd(int pidfd);
+/* True when the process runs under an id of the range. */
+bool scan_in_range(pid_t pid, struct idmap_range uids);
+/* Looks at every process that is in the same pid namespace as `guest`. Polling: what lives between two looks is not seen. */
+void scan_jar(pid_t guest, struct scan *out);
+
+#endif
