@@ -164,8 +164,13 @@ static int print_plan(const struct request *r, struct arena *a)
 static void warn_missing(const struct result *res, const struct request *r)
 {
 	const uint32_t quiet = JAR_MISSING_NETNS; /* asked for by name */
+	char what[32];
 
 	if (!res->have_facts || r->quiet || !(res->facts.missing & ~quiet))
+		return;
+	/* Once on this host: it is in every result, and doctor says it again. */
+	snprintf(what, sizeof(what), "weaker-%x", res->facts.missing & ~quiet);
+	if (!r->verbose && !state_first_time(what))
 		return;
 	fprintf(stderr, "belljar: weaker on this host, without:");
 	for (int i = 0; i < JAR_MISSING_COUNT; i++)

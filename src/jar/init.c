@@ -46,6 +46,24 @@ static int init_root(void *p, struct err *e)
 	return 0;
 }
 
+/*
+ * Without a pids cgroup: the pid namespace's own highest pid, from 6.14 on. Through the old /proc, since the jar's has no sys. Older kernels have one for the
+ * whole host and refuse us: RLIMIT_NPROC remains.
+ */
+static int init_pid_max(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+	uint64_t max = j->spec.pids + 2;
+	char text[24];
+
+	(void)e;
+	if (!j->spec.pids)
+		return 0;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)(max < 301 ? 301 : max));
+	(void)!fd_write_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
+	return 0;
+}
+
 /* Before the old tree is gone: the kernel lets a user namespace mount proc only where it already sees one. */
 static int init_proc(void *p, struct err *e)
 {
@@ -213,6 +231,7 @@ static int init_hand_over(void *p, struct err *e)
 const struct step init_steps[] = {
 	{ "init-netns", NULL, init_netns },
 	{ "jar-root", NULL, init_root },
+	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
 	{ "jar-devpts", NULL, init_devpts },
 	{ "jar-data", NULL, init_data },

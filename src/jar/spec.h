@@ -31,6 +31,7 @@ struct jar_spec {
 	uint32_t uid;	     /* the guest's number inside; what it is outside is not the caller's to say */
 	uint32_t bind_count;
 	uint64_t disk_bytes;
+	uint64_t pids;	     /* of the first guest; the keeper sets it to 0 where a cgroup counts them */
 	char hostname[65];
 	char binds[JAR_BINDS_MAX][JAR_PATH_MAX]; /* where in the jar */
 };

@@ -273,7 +273,10 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		return err_hint(e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
 	}
 	k->asked = true;
-	k->spec = msg.spec = r->spec;
+	k->spec = r->spec;
+	if (k->cg.dir[CGROUP_PIDS] >= 0)
+		k->spec.pids = 0;
+	msg.spec = k->spec;
 	if (k->slot.rootless)
 		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
 	msg.mounts = 1;
@@ -751,11 +754,11 @@ static void serve(struct keeper *k)
 
 /* ---- start ---- */
 
-/* Rights on the host that are needed: id maps, sources of binds, killing guests. All else goes at once. */
+/* Rights on the host that are needed: id maps, sources of binds, killing guests, giving v2 cgroups to the maker. All else goes at once. */
 static int drop_rights(struct err *e)
 {
 	uint64_t keep = CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SYS_ADMIN) |
-			CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH);
+			CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_CHOWN);
 
 	if (geteuid() != 0)
 		return 0; /* newuidmap needs its own */

@@ -180,6 +180,7 @@ static int make_jar(struct run *x, struct err *e)
 	m.op = KEEPER_MAKE;
 	m.spec.uid = (uint32_t)x->req->uid;
 	m.spec.disk_bytes = x->req->limits.disk_bytes;
+	m.spec.pids = x->req->limits.pids;
 	m.spec.flags = (strcmp(x->req->network, "host") == 0 ? JAR_NET_HOST : 0) | (x->req->no_write ? JAR_NO_WRITE : 0) |
 		       (x->req->allow_degraded ? JAR_DEGRADED : 0);
 	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", x->req->hostname);

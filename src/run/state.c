@@ -66,6 +66,23 @@ int state_log_dir(char *out, size_t size, struct err *e)
 	return 0;
 }
 
+bool state_first_time(const char *what)
+{
+	char path[512];
+	struct err e;
+	size_t n;
+	int fd;
+
+	if (state_dir(path, sizeof(path), &e) < 0)
+		return true;
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/seen-%.60s", what);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 void state_new_id(char out[32])
 {
 	unsigned char b[6] = { 0 };

@@ -3,6 +3,7 @@
 #ifndef BELLJAR_RUN_STATE_H
 #define BELLJAR_RUN_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -12,6 +13,8 @@
 int state_dir(char *out, size_t size, struct err *e);
 /* The folder of kept output logs in it. */
 int state_log_dir(char *out, size_t size, struct err *e);
+/* True the first time that it is asked about `what` (a file of the state folder remembers). */
+bool state_first_time(const char *what);
 /* "exec-" and 12 hexadecimal digits. */
 void state_new_id(char out[32]);
 
