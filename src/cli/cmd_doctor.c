@@ -206,7 +206,7 @@ static void check_jar(struct finding *f)
 	static struct config config;
 	struct arena a = { 0 };
 	struct run_options opt = { 0 };
-	struct client c = { -1, -1 };
+	struct client c = { -1 };
 	struct err e = { 0 };
 
 	if (config_load(&config, &req, &a, &e) < 0 || client_start(&c, &e) < 0) {

@@ -230,7 +230,7 @@ int cmd_run(int argc, char **argv)
 	struct arena arena = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
-	struct client client = { -1, -1 };
+	struct client client = { -1 };
 	struct state_run entry = { .fd = -1 };
 	struct run_options opt = { 0 };
 	int status;

@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "belljar_config.h"
+#include "keeper/spawn.h"
 #include "run/output.h"
 
 static const struct cli_cmd commands[] = {
@@ -148,10 +149,8 @@ int main(int argc, char **argv)
 #ifdef BELLJAR_TEST_HOOKS
 	if (argc == 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "steps") == 0) {
 		char path[512];
-		ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 20);
 
-		path[n > 0 ? n : 0] = '\0';
-		strcat(path, "-keeper");
+		spawn_path("belljar-keeper", path, sizeof(path));
 		execl(path, "belljar-keeper", "--steps", NULL);
 		return 125;
 	}

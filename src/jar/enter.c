@@ -71,7 +71,7 @@ static int enter_namespaces(void *p, struct err *e)
 {
 	static const int kinds[SPACES] = { CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWNET, CLONE_NEWUSER };
 	struct enter_ctx *c = p;
-	bool host_net = c->j->spec.flags & JAR_NET_HOST || c->j->netns < 0;
+	bool host_net = c->j->spec.flags & JAR_NET_HOST || hook_disabled("netns");
 
 	for (int i = 0; i < SPACES; i++) {
 		/* The host's network belongs to the host's user namespace: it is inherited, not entered. */

@@ -24,10 +24,13 @@ struct init_ctx {
 	int spaces[SPACES];
 };
 
-static int init_netns(void *p, struct err *e)
+/* As late as possible: they are being made while we mount. Then into the network. */
+static int init_take_spaces(void *p, struct err *e)
 {
 	struct jar *j = ((struct init_ctx *)p)->j;
 
+	if (spaces_take(&j->spaces, &j->userns, &j->netns, e) < 0)
+		return -1;
 	if (j->spec.flags & JAR_NET_HOST || j->netns < 0)
 		return 0;
 	if (setns(j->netns, CLONE_NEWNET) < 0)
@@ -229,7 +232,6 @@ static int init_hand_over(void *p, struct err *e)
 }
 
 const struct step init_steps[] = {
-	{ "init-netns", NULL, init_netns },
 	{ "jar-root", NULL, init_root },
 	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
@@ -238,6 +240,7 @@ const struct step init_steps[] = {
 	{ "jar-binds", NULL, init_binds },
 	{ "jar-attach-proc", NULL, init_attach_proc },
 	{ "jar-readonly", "readonly", init_readonly },
+	{ "jar-spaces", NULL, init_take_spaces },
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
 	{ "init-spaces", NULL, init_open_spaces },

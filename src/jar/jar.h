@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "jar/spaces.h"
 #include "jar/spec.h"
 #include "jar/step.h"
 
@@ -26,13 +27,6 @@
  * enters the jar's namespaces. It gives everything away, then reads the request's bytes (feed.h), then executes.
  */
 
-/* Ids in U1. Where only one id could be had, all three are 0. */
-struct jar_ids {
-	uid_t init, guest;
-	bool single;
-	bool shared_quota; /* rootless: the kernel charges all jars of a user to that user */
-};
-
 /* What init and guests inherit from the maker by fork. */
 struct jar {
 	struct jar_spec spec;
@@ -43,8 +37,8 @@ struct jar {
 	int root;		  /* template, in the maker's mount namespace; in init, in its own */
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
-	int userns;		  /* U2 */
-	int netns;		  /* empty network; -1: the host's was asked for */
+	struct spaces spaces;	  /* U2 and the network, on their way */
+	int userns, netns;	  /* in init, once they have come */
 	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
 	int init_pidfd;
 	pid_t init_pid;
@@ -68,9 +62,6 @@ struct jar_report {
 	uint32_t type;
 	struct err err;
 };
-
-/* The number init has inside U2. */
-uint32_t jar_init_uid(uint32_t guest_uid);
 
 /* pid 1 of a jar, right after clone. `control` and `report` are its ends. Never returns. */
 _Noreturn void init_main(struct jar *j, int control, int report);

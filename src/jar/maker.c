@@ -16,7 +16,6 @@
 #include "base/hook.h"
 #include "jar/feed.h"
 #include "jar/root.h"
-#include "jar/spaces.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
@@ -30,7 +29,6 @@ struct guest {
 struct maker {
 	int sock;
 	struct jar jar;
-	struct spaces spaces;
 	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
 	bool made;
 	bool ready_used; /* init's own gate byte went to the first guest */
@@ -78,13 +76,11 @@ static int maker_root(void *p, struct err *e)
 	return m->jar.root < 0 ? -1 : 0;
 }
 
-#define DEFAULT_UID 1000
-
 static int maker_spaces(void *p, struct err *e)
 {
 	struct maker *m = p;
 
-	return spaces_begin(&m->spaces, &m->jar.ids, DEFAULT_UID, true, e);
+	return spaces_begin(&m->jar.spaces, &m->jar.ids, e);
 }
 
 const struct step maker_steps[] = {
@@ -176,6 +172,7 @@ static int clone_init(struct maker *m, struct err *e)
 	}
 	close(control[0]);
 	close(report[1]);
+	fd_close(&j->spaces.sock);
 	j->control = control[1];
 	j->init_report = report[0];
 	if (j->init_pid < 0)
@@ -191,17 +188,8 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 	if (m->made || j->data >= 0)
 		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
 	j->spec = msg->spec;
-	if (step_point("jar-spaces", e) < 0 || spaces_take(&m->spaces, &j->userns, &j->netns, e) < 0)
-		return -1;
-	if (j->spec.uid != DEFAULT_UID) {
-		int none = -1;
-
-		/* Another number inside needs another map. */
-		fd_close(&j->userns);
-		if (spaces_begin(&m->spaces, &j->ids, j->spec.uid, false, e) < 0 ||
-		    spaces_take(&m->spaces, &j->userns, &none, e) < 0)
-			return -1;
-	}
+	/* The number inside is the map's, which is written when init takes the namespaces. */
+	j->spaces.uid = j->spec.uid;
 	if (step_point("jar-users", e) < 0 ||
 	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 ||
 	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-disk", e) < 0)
@@ -480,7 +468,7 @@ void maker_main(int sock, const struct jar_ids *ids)
 
 	m.sock = sock;
 	m.jar.netns = -1;
-	m.spaces.sock = -1;
+	m.jar.spaces.sock = -1;
 	m.jar.ids = *ids;
 	m.jar.root = m.jar.data = m.jar.userns = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/hook.h"
+#include "jar/jar.h"
 #include "kernel/idmap.h"
 #include "kernel/net.h"
 #include "kernel/sys.h"
@@ -44,12 +45,12 @@ static int set_shares(bool shared_quota, struct err *e)
 }
 
 /* The child: the network while it has U1's rights; then U2, where it has every right until it ends and uses them for one thing. */
-static int make(int sock, bool net, bool shared_quota, int fds[2], unsigned *count, struct err *e)
+static int make(int sock, bool shared_quota, int fds[2], unsigned *count, struct err *e)
 {
 	char byte = 0;
 	unsigned none;
 
-	if (net && !hook_disabled("netns")) {
+	if (!hook_disabled("netns")) {
 		if (unshare(CLONE_NEWNET) < 0)
 			return err_sys(e, "make a network namespace");
 		if (net_loopback_up(e) < 0)
@@ -74,7 +75,7 @@ static int make(int sock, bool net, bool shared_quota, int fds[2], unsigned *cou
 	return 0;
 }
 
-int spaces_begin(struct spaces *s, const struct jar_ids *ids, uint32_t uid, bool net, struct err *e)
+int spaces_begin(struct spaces *s, const struct jar_ids *ids, struct err *e)
 {
 	int sock[2];
 
@@ -93,7 +94,7 @@ int spaces_begin(struct spaces *s, const struct jar_ids *ids, uint32_t uid, bool
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		close(sock[0]);
-		if (make(sock[1], net, ids->shared_quota, fds, &count, &r.err) < 0)
+		if (make(sock[1], ids->shared_quota, fds, &count, &r.err) < 0)
 			r.type = REPORT_ERROR;
 		fd_send(sock[1], &r, sizeof(r), fds, count);
 		_exit(0);
@@ -101,8 +102,6 @@ int spaces_begin(struct spaces *s, const struct jar_ids *ids, uint32_t uid, bool
 	close(sock[1]);
 	s->sock = sock[0];
 	s->ids = *ids;
-	s->uid = uid;
-	s->net = net;
 	return 0;
 }
 
@@ -138,7 +137,7 @@ static int converse(struct spaces *s, struct jar_report *r, int fds[2], unsigned
 int spaces_take(struct spaces *s, int *userns, int *netns, struct err *e)
 {
 	struct jar_report r = { 0 };
-	int fds[2] = { -1, -1 }, status, rc = -1;
+	int fds[2] = { -1, -1 }, rc = -1;
 	unsigned count = 0;
 
 	if (converse(s, &r, fds, &count, e) == 0) {
@@ -153,7 +152,5 @@ int spaces_take(struct spaces *s, int *userns, int *netns, struct err *e)
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);
 	fd_close(&s->sock);
-	while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	return rc;
 }

@@ -769,18 +769,26 @@ static int drop_rights(struct err *e)
 	return caps_set(keep & caps_effective(), e) < 0 ? -1 : caps_no_new_privs(e);
 }
 
+static int make_cgroups(struct keeper *k, struct err *e)
+{
+	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, e) < 0)
+		return -1;
+	k->cg_made = true;
+	return 0;
+}
+
 static int prepare(struct keeper *k, struct err *e)
 {
 	char dir[256];
 
 	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
-	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0 || step_point("cgroup-make", e) < 0)
+	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0)
 		return -1;
 	cgroup_host_open(&k->cg_host);
-	if (cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, e) < 0)
-		return -1;
-	k->cg_made = true;
-	return start_maker(k, e);
+	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are made. */
+	if (cgroup_has_v2(&k->cg_host))
+		return make_cgroups(k, e) < 0 ? -1 : start_maker(k, e);
+	return start_maker(k, e) < 0 ? -1 : make_cgroups(k, e);
 }
 
 #ifdef BELLJAR_TEST_HOOKS
@@ -788,7 +796,7 @@ static int prepare(struct keeper *k, struct err *e)
 static int print_steps(void)
 {
 	static const char *const points[] = { "keeper-rights", "keeper-slot", "maker-clone", "maker-maps", "cgroup-make",
-					      "cgroup-limits", "jar-spaces", "jar-users", "jar-sources",
+					      "cgroup-limits", "jar-users", "jar-sources",
 					      "jar-disk", "jar-clone", "guest-clone" };
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)

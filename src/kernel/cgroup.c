@@ -265,6 +265,14 @@ void cgroup_host_open(struct cgroup_host *h)
 					  "'systemd-run --user --scope')");
 }
 
+bool cgroup_has_v2(const struct cgroup_host *h)
+{
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		if (h->ctl[c].parent >= 0 && h->ctl[c].v2)
+			return true;
+	return false;
+}
+
 void cgroup_host_close(struct cgroup_host *h)
 {
 	for (int c = 0; c < CGROUP_CTLS; c++)

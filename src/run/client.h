@@ -9,10 +9,9 @@
 
 struct client {
 	int sock;
-	pid_t pid;
 };
 
-/* Starts belljar-keeper (beside this program, else where it was installed). Called before anything foreign is read. */
+/* Takes the keeper that the launcher started, else starts one. Called before anything foreign is read. */
 int client_start(struct client *c, struct err *e);
 /* Drops every capability of this process but reading and writing the caller's files; no program started from here can gain any. */
 int client_drop_rights(struct err *e);
