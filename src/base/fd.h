@@ -43,6 +43,8 @@ static inline int take_fd(int *fd)
 		_out;                     \
 	})
 
+/* Fills the standard streams' numbers where the caller closed them: nothing of ours may land there. */
+void fd_fill_stdio(void);
 /* Writes all of it (EINTR and short writes handled). 0, or -1 with errno. */
 int fd_write_all(int fd, const void *data, size_t len);
 /* Reads exactly len bytes: 0; 1 at a clean end before the first byte; -1 with errno

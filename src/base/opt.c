@@ -20,6 +20,10 @@ const struct opt *opt_near(const struct opt *opts, const char *name)
 	const struct opt *best = NULL;
 	unsigned distance = 64;
 
+	/* The beginning of a name is meant as that name. */
+	for (const struct opt *o = opts; strlen(name) > 1 && o->name; o++)
+		if (strncmp(o->name, name, strlen(name)) == 0)
+			return o;
 	for (; opts->name; opts++) {
 		unsigned d = parse_distance(name, opts->name);
 

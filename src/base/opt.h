@@ -46,6 +46,7 @@ struct opt_cmd {
 	const char *usage;    /* lines of "belljar run ..." */
 	const char *summary;
 	const char *details;  /* further text of --help and the man page; may be NULL */
+	bool words;	      /* takes words that are no options */
 	const struct opt *opts;
 };
 

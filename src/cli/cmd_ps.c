@@ -30,6 +30,7 @@ const struct opt_cmd cmd_kill_opts = {
 	.name = "kill",
 	.summary = "end a run",
 	.usage = "  belljar kill ID...",
+	.words = true,
 	.opts = kill_opts,
 };
 

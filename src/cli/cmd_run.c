@@ -78,7 +78,7 @@ static int resolve_layers(struct request *r, const struct config *c, struct aren
 static int resolve(struct request *r, const struct config *c, const struct opt_rest *rest, struct arena *a, struct err *e)
 {
 	if (r->request_path) {
-		if (rest->words.n || rest->dashes)
+		if (rest->words.n || rest->dashes || r->code)
 			return err_set(e, ERR_USAGE, "--request: the request object says what to run");
 		if (read_request(r, a, e) < 0)
 			return -1;

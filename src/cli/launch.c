@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "keeper/spawn.h"
 
 int main(int argc, char **argv)
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
 	char path[512], number[16];
 	struct err e = { 0 };
 
+	fd_fill_stdio();
 	unsetenv(SPAWN_ENV);
 	if (argc > 1 && strcmp(argv[1], "run") == 0) {
 		int sock = spawn_keeper(&e);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/hook.h"
 #include "base/parse.h"
 #include "cli/cli.h"
@@ -79,6 +80,12 @@ bool cli_parse(const struct opt_cmd *cmd, int argc, char **argv, void *dst, stru
 		*status = 0;
 		return true;
 	}
+	if (!cmd->words && (rest->words.n || rest->dashes)) {
+		err_set(&e, ERR_USAGE, "unexpected argument '%.60s'", rest->words.n ? rest->words.v[0] : "--");
+		err_hint(&e, "belljar %s --help", cmd->name);
+		*status = cli_error(&e);
+		return true;
+	}
 	return false;
 }
 
@@ -132,6 +139,7 @@ static int unknown_command(const char *word)
 
 int main(int argc, char **argv)
 {
+	fd_fill_stdio();
 	hook_init();
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {

@@ -52,7 +52,10 @@ static bool wanted(const struct walk *w)
 	for (uint32_t i = 0; i < w->req->count; i++) {
 		const char *g = w->req->globs[i];
 
-		if (strcmp(g, "**") == 0 && w->path[0] != '/')
+		/* Relative patterns are about the workspace, absolute ones about the other places. */
+		if ((g[0] == '/') != (w->path[0] == '/'))
+			continue;
+		if (strcmp(g, "**") == 0)
 			return true;
 		if (fnmatch(g, w->path, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
 			return true;

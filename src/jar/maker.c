@@ -132,7 +132,9 @@ static int reopen_source(int fd, const char *target, struct err *e)
 		return err_sys(e, "open the source of %s", target);
 	if (fstat(fd, &a) < 0 || fstat(own, &b) < 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
 		return err_set(e, ERR_INPUT, "the source of %s changed while the jar was made", target);
-	return mount_copy(own, "", true, 0, e);
+	/* Without what is mounted below it; where the kernel insists that it all comes along (mounts that belong to the host), it does. */
+	fd = mount_copy(own, "", false, 0, e);
+	return fd >= 0 || e->sys != EINVAL ? fd : mount_copy(own, "", true, 0, e);
 }
 
 static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, struct err *e)

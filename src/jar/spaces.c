@@ -63,6 +63,8 @@ static int make(int sock, bool shared_quota, int fds[2], unsigned *count, struct
 		err_sys(e, "make the guest's user namespace");
 		return err_hint(e, "user namespaces are off or used up: sysctl user.max_user_namespaces");
 	}
+	/* Cleared by the change of credentials. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* "Map me", and the answer when it is done. */
 	if (fd_send(sock, &byte, 1, NULL, 0) < 0 || fd_recv(sock, &byte, 1, NULL, 0, &none) != 1)
 		return err_set(e, ERR_SETUP, "the maker went away");
@@ -93,6 +95,7 @@ int spaces_begin(struct spaces *s, const struct jar_ids *ids, struct err *e)
 		unsigned count = 0;
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		prctl(PR_SET_NAME, "belljar-spaces", 0, 0, 0);
 		close(sock[0]);
 		if (make(sock[1], ids->shared_quota, fds, &count, &r.err) < 0)
 			r.type = REPORT_ERROR;

@@ -84,6 +84,7 @@ enum jar_ended {
 	JAR_ENDED_OUTPUT,    /* the front asked: log cap */
 	JAR_ENDED_CANCELLED, /* the front asked: user, client gone */
 	JAR_ENDED_MEMORY,    /* polled memory without cgroups */
+	JAR_ENDED_OUTSIDE,   /* somebody else on the host killed init */
 };
 
 #endif

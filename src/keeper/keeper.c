@@ -59,6 +59,7 @@ struct keeper {
 	/* the guest */
 	int guest_pidfd;
 	pid_t guest_pid;
+	uint32_t end_early; /* enum jar_ended, asked for before the guest was there */
 	bool running, started, last;
 	unsigned guests;
 	bool scrubbed; /* nothing of the guest before is left */
@@ -219,8 +220,11 @@ static void kill_jar(struct keeper *k)
 
 static void end_guest(struct keeper *k, uint32_t why)
 {
-	if (!k->running)
+	/* Asked before there is a guest: it ends as soon as it is born. */
+	if (!k->running) {
+		k->end_early = why;
 		return;
+	}
 	/* The first reason stands: a program cancelled at its time limit was not cancelled twice. */
 	if (k->ev.ended_by == JAR_ENDED_ITSELF)
 		k->ev.ended_by = why;
@@ -281,7 +285,7 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
 	msg.mounts = 1;
 	for (unsigned i = 0; i < nfds; i++) {
-		int mnt = mount_copy(fds[i], "", true, ROOT_BIND_ATTR, e);
+		int mnt = mount_copy(fds[i], "", false, ROOT_BIND_ATTR, e);
 
 		if (mnt < 0)
 			return err_wrap(e, "source of %s", k->spec.binds[i]);
@@ -480,6 +484,8 @@ static void on_guest(struct keeper *k, int *fds)
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
 	k->guest_pid = scan_pidfd(k->guest_pidfd);
+	if (k->end_early)
+		end_guest(k, k->end_early);
 }
 
 /* A maker that was taken over must not have us signal other processes of the host: what it calls a guest or an init runs under an id of
@@ -524,10 +530,15 @@ static void look_at_disk(struct keeper *k)
 static void on_exited(struct keeper *k, const struct maker_msg *msg)
 {
 	struct keeper_event ev = new_event();
+	struct pollfd init = { k->init_pidfd, POLLIN, 0 };
 	struct cgroup_counters c;
 
 	if (!k->running)
 		return;
+	/* init only dies before us when somebody else on the host killed it. */
+	if (k->ev.ended_by == JAR_ENDED_ITSELF && msg->evidence.code == CLD_KILLED && msg->evidence.status == SIGKILL &&
+	    poll(&init, 1, 0) > 0)
+		k->ev.ended_by = JAR_ENDED_OUTSIDE;
 	/* Counters first, while they are about this guest alone; then death for what it left behind. */
 	cgroup_read(&k->cg, &k->cg_host, &c);
 	look_at_disk(k);

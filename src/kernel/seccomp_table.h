@@ -61,7 +61,7 @@ ALLOW(futex_waitv) ALLOW(get_robust_list) ALLOW(get_thread_area) ALLOW(getcpu) A
 ALLOW(getgid) ALLOW(getgroups) ALLOW(getitimer) ALLOW(getpgid) ALLOW(getpgrp) ALLOW(getpid) ALLOW(getppid)
 ALLOW(getpriority) ALLOW(getrandom) ALLOW(getresgid) ALLOW(getresuid) ALLOW(getrlimit) ALLOW(getrusage) ALLOW(getsid)
 ALLOW(gettid) ALLOW(gettimeofday) ALLOW(getuid) ALLOW(ioprio_get) ALLOW(ioprio_set) ALLOW(kill) ALLOW(nanosleep)
-ALLOW(pause) ALLOW(pidfd_open) ALLOW(pidfd_send_signal) ALLOW(prlimit64) ALLOW(restart_syscall) ALLOW(rseq)
+ALLOW(pause) ALLOW(pidfd_open) ALLOW(pidfd_send_signal) ALLOW(restart_syscall) ALLOW(rseq)
 ALLOW(rt_sigaction) ALLOW(rt_sigpending) ALLOW(rt_sigprocmask) ALLOW(rt_sigqueueinfo) ALLOW(rt_sigreturn)
 ALLOW(rt_sigsuspend) ALLOW(rt_sigtimedwait) ALLOW(rt_tgsigqueueinfo) ALLOW(sched_get_priority_max)
 ALLOW(sched_get_priority_min) ALLOW(sched_getaffinity) ALLOW(sched_getattr) ALLOW(sched_getparam)
@@ -73,6 +73,8 @@ ALLOW(setuid) ALLOW(sigaltstack) ALLOW(sysinfo) ALLOW(tgkill) ALLOW(time) ALLOW(
 ALLOW(timer_getoverrun) ALLOW(timer_gettime) ALLOW(timer_settime) ALLOW(times) ALLOW(tkill) ALLOW(uname) ALLOW(vfork)
 ALLOW(wait4) ALLOW(waitid)
 ALLOW(landlock_add_rule) ALLOW(landlock_create_ruleset) ALLOW(landlock_restrict_self) ALLOW(seccomp)
+/* init shares the guest's id where only one could be had: its limits are not the guest's to set. */
+WHEN(prlimit64, ACT_EPERM, ARG(0, ~0U, 1)) ALLOW(prlimit64)
 /* No CLONE_NEW*, and no CLONE_PARENT: a guest's children are its own. clone3 hides its flags behind a pointer: it is left
  * out above, so that it answers ENOSYS and threads fall back to clone (EPERM would break them). */
 WHEN(clone, ACT_ALLOW, ARG(0, 0x7e028000U, 0)) DENY(clone)

@@ -2,11 +2,12 @@
 /* Configuration: system, user and project files and the environment, below what the command line says. */
 #include "run/config.h"
 
-#include <libfyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "run/yaml.h"
 
 const char *config_source_name(enum config_source s)
 {
@@ -85,7 +86,6 @@ static int set_key(struct config *c, struct request *r, enum config_source from,
 static int load_file(struct config *c, struct request *r, enum config_source from, const char *path, struct arena *a,
 		     struct err *e)
 {
-	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
 	struct fy_document *doc;
 	struct fy_node *root;
 	struct fy_node_pair *pair;
@@ -95,19 +95,15 @@ static int load_file(struct config *c, struct request *r, enum config_source fro
 	if (access(path, F_OK) < 0)
 		return 0;
 	snprintf(c->paths[from], sizeof(c->paths[from]), "%s", path);
-	doc = fy_document_build_from_file(&cfg, path);
-	root = doc ? fy_document_root(doc) : NULL;
-	if (!root || !fy_node_is_mapping(root)) {
-		if (doc)
-			fy_document_destroy(doc);
-		return err_set(e, ERR_INPUT, "%s is not a YAML mapping", path);
-	}
-	while (rc == 0 && (pair = fy_node_mapping_iterate(root, &it))) {
+	if (yaml_open(path, &doc, &root, e) < 0)
+		return -1;
+	while (root && rc == 0 && (pair = fy_node_mapping_iterate(root, &it))) {
 		const char *key = fy_node_get_scalar0(fy_node_pair_key(pair));
 
 		rc = set_key(c, r, from, path, key ? key : "", fy_node_pair_value(pair), a, e);
 	}
-	fy_document_destroy(doc);
+	if (doc)
+		fy_document_destroy(doc);
 	return rc;
 }
 

@@ -191,7 +191,7 @@ int feeder_go(struct feeder *f)
 void feeder_names(const struct feeder *f, struct strlist *out)
 {
 	for (const struct feed_entry *n = f->entries; n; n = n->next)
-		if (n->rec.type == FEED_FILE || n->rec.type == FEED_LINK)
+		if (n->rec.type == FEED_FILE || n->rec.type == FEED_LINK || n->rec.type == FEED_DIR)
 			strlist_add(f->arena, out, n->name);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a language row from YAML; used by the build (tools/lang-gen.c) and for an operator's own rows. */
-#include <libfyaml.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/language.h"
+#include "run/yaml.h"
 
 #define LIST_MAX 64
 
@@ -101,18 +101,17 @@ static int fill(struct language *l, const char *key, struct fy_node *value, cons
 
 struct language *language_parse(const char *path, struct err *e)
 {
-	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
-	struct fy_document *doc = fy_document_build_from_file(&cfg, path);
-	struct fy_node *root = doc ? fy_document_root(doc) : NULL;
+	struct fy_document *doc;
+	struct fy_node *root;
 	struct language *l = calloc(1, sizeof(*l));
 	struct fy_node_pair *pair;
 	void *it = NULL;
 
-	if (!l || !root || !fy_node_is_mapping(root)) {
-		err_set(e, ERR_INPUT, "%s is not a YAML mapping", path);
-		goto fail;
+	if (yaml_open(path, &doc, &root, e) < 0 || !l) {
+		free(l);
+		return NULL;
 	}
-	while ((pair = fy_node_mapping_iterate(root, &it))) {
+	while (root && (pair = fy_node_mapping_iterate(root, &it))) {
 		char *key = scalar_dup(fy_node_pair_key(pair));
 		int rc = fill(l, key ? key : "", fy_node_pair_value(pair), path, e);
 
@@ -125,7 +124,8 @@ struct language *language_parse(const char *path, struct err *e)
 			err_set(e, ERR_INPUT, "%s: '%s' is missing", path, keys[i].key);
 			goto fail;
 		}
-	fy_document_destroy(doc);
+	if (doc)
+		fy_document_destroy(doc);
 	return l;
 fail:
 	if (doc)

@@ -520,6 +520,8 @@ static int check_words(const struct request *r, struct err *e)
 	}
 	if (r->out_dir && !r->get.n)
 		return err_set(e, ERR_USAGE, "--out needs --get: nothing would be put there");
+	if (r->workspace && r->get.n)
+		return err_set(e, ERR_USAGE, "--get and --workspace exclude each other: all of the workspace comes back");
 	if (r->workspace && r->no_write)
 		return err_set(e, ERR_USAGE, "--workspace and --no-write exclude each other: nothing could change");
 	return check_env(r, e);

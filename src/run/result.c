@@ -96,7 +96,7 @@ static uint64_t cpu_ns(const struct jar_evidence *ev)
 /* The counters behind the reason, and where they were read. */
 static json_t *evidence(const struct step_result *s)
 {
-	static const char *const ended[] = { "itself", "wall_clock", "cpu_clock", "seccomp", "output_cap", "cancelled", "memory_poll" };
+	static const char *const ended[] = { "itself", "wall_clock", "cpu_clock", "seccomp", "output_cap", "cancelled", "memory_poll", "outside" };
 	const struct jar_evidence *ev = &s->evidence;
 	json_t *o = json_object();
 
@@ -278,12 +278,28 @@ char *result_to_json(const struct result *r, const struct request *req)
 	return text;
 }
 
+/* Errors can hold names that a guest or a stranger chose. */
+static void make_safe(char *text, size_t size)
+{
+	struct escaper s = { ESCAPE_TEXT };
+	auto_buf out = BUF_INIT(size * 4 + 64);
+
+	output_escape(&s, text, strlen(text), &out);
+	snprintf(text, size, "%s", out.data ? out.data : "");
+	for (char *p = text; *p; p++)
+		if (*p == '\n' || *p == '\033')
+			*p = '?';
+}
+
 void result_print_line(const struct result *r, bool always, bool colour)
 {
-	const struct verdict *v = &r->verdict;
+	struct verdict safe = r->verdict;
+	const struct verdict *v = &safe;
 	bool bad = v->status != STATUS_COMPLETED;
 	const char *red = colour ? "\033[31m" : "", *dim = colour ? "\033[2m" : "", *off = colour ? "\033[0m" : "";
 
+	make_safe(safe.error, sizeof(safe.error));
+	make_safe(safe.hint, sizeof(safe.hint));
 	if (v->status == STATUS_ERROR) {
 		fprintf(stderr, "%serror:%s %s\n", red, off, v->error);
 		if (v->hint[0])

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -31,7 +33,9 @@ struct run {
 	struct arena *arena;
 	struct result *res;
 	int signals;
+	int target; /* folder that files come back to, -1: none */
 	unsigned interrupts;
+	bool cancelled; /* a signal asked for the end */
 	char log_dir[400];
 	/* the step under way */
 	struct step_result *step;
@@ -138,6 +142,33 @@ static int feed_files(struct run *x, struct strlist *sent, struct err *e)
 
 /* ---- the jar ---- */
 
+/* procfs, sysfs and their kind tell about the host what the jar is there to hide (FS-23, PR-01, KS-12). */
+static bool shows_kernel(int fd)
+{
+	static const long magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
+				       TRACEFS_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC, DEVPTS_SUPER_MAGIC };
+	struct statfs s;
+
+	if (fstatfs(fd, &s) < 0)
+		return true;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if ((long)s.f_type == magics[i])
+			return true;
+	return false;
+}
+
+/* "/" and "/dev" of the host are no folders to show. */
+static bool is_root(const struct stat *st)
+{
+	static const char *const paths[] = { "/", "/dev" };
+	struct stat other;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (stat(paths[i], &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
 /* "SRC:DST" as descriptor and target; what the guest could not read anyway is refused here, with a reason. */
 static int open_bind(const char *text, struct jar_spec *spec, int *fd, struct err *e)
 {
@@ -162,6 +193,10 @@ static int open_bind(const char *text, struct jar_spec *spec, int *fd, struct er
 	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(e, ERR_INPUT, "--ro: %s is neither a file nor a folder", src);
+	if (shows_kernel(*fd) || (S_ISDIR(st.st_mode) && is_root(&st))) {
+		err_set(e, ERR_INPUT, "--ro: %s shows the host's own processes, devices or settings", src);
+		return err_hint(e, "name the folders that are needed");
+	}
 	if (geteuid() == 0 && (S_ISDIR(st.st_mode) ? (st.st_mode & 05) != 05 : !(st.st_mode & 04))) {
 		err_set(e, ERR_INPUT, "--ro: %s has mode %04o: a guest, who is nobody on this host, could not read it", src,
 			st.st_mode & 07777);
@@ -217,6 +252,7 @@ static void no_block(int fd)
 static int open_stdin(struct run *x, struct err *e)
 {
 	const struct request *r = x->req;
+	struct stat st;
 
 	x->in_source = -1;
 	x->in_data = r->stdin_data;
@@ -226,13 +262,16 @@ static int open_stdin(struct run *x, struct err *e)
 	if (strcmp(r->stdin_path, "-") == 0) {
 		x->in_source = fcntl(0, F_DUPFD_CLOEXEC, 3);
 	} else {
-		x->in_source = open(r->stdin_path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		/* A FIFO without a writer must not hold us: the loop waits for it, and for the clock. */
+		x->in_source = open(r->stdin_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	}
-	if (x->in_source < 0) {
+	if (x->in_source < 0 || fstat(x->in_source, &st) < 0) {
 		err_sys(e, "--stdin: %s", r->stdin_path);
 		e->kind = ERR_INPUT;
 		return -1;
 	}
+	if (S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INPUT, "--stdin: %s is a folder", r->stdin_path);
 	return 0;
 }
 
@@ -377,8 +416,10 @@ static void on_signal(struct run *x)
 		return;
 	if (info.ssi_signo == SIGINT && x->interrupts++ == 0)
 		client_send(x->client, &s, sizeof(s), NULL, 0, NULL);
-	else
+	else {
+		x->cancelled = true;
 		ask_kill(x, JAR_ENDED_CANCELLED);
+	}
 }
 
 static void on_event(struct run *x)
@@ -491,6 +532,9 @@ static int do_step(struct run *x, struct step_result *s, bool last)
 	e = x->err;
 fail:
 	verdict_error(&s->verdict, &e);
+	/* Asked to end before it began: that is no failure of the set-up. */
+	if (x->cancelled)
+		verdict_cancelled(&s->verdict);
 	return -1;
 }
 
@@ -504,8 +548,10 @@ static int await(struct run *x, uint32_t type, struct err *e)
 
 		if (poll(p, 2, -1) < 0)
 			continue;
-		if (p[1].revents)
+		if (p[1].revents) {
+			x->cancelled = true;
 			return err_set(e, ERR_INTERNAL, "interrupted while the jar was cleared away");
+		}
 		client_read(x->client, &ev);
 		if (ev.type == KEEPER_FAILED) {
 			*e = ev.err;
@@ -546,6 +592,8 @@ static int compile_step(struct run *x)
 		if (scrub(x, &e) == 0)
 			return 0;
 		verdict_error(v, &e);
+		if (x->cancelled)
+			verdict_cancelled(v);
 		return -1;
 	}
 	*v = s->verdict;
@@ -595,7 +643,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Files that went in with --workspace and are gone in the jar are removed from the host's folder too. */
+/* Files and folders that went in with --workspace and are gone in the jar are removed from the host's folder too. */
 static void remove_deleted(struct run *x, const struct strlist *sent, int dir)
 {
 	struct artifacts *files = &x->res->files;
@@ -605,8 +653,9 @@ static void remove_deleted(struct run *x, const struct strlist *sent, int dir)
 	for (const struct artifact *f = files->list; f; f = f->next)
 		have[n++] = f->path;
 	qsort(have, n, sizeof(*have), compare_names);
-	for (size_t i = 0; i < sent->n; i++) {
-		const char *name = sent->v[i], *slash = strrchr(name, '/');
+	/* Backwards: what is in a folder was listed after it. */
+	for (size_t i = sent->n; i-- > 0;) {
+		const char *name = sent->v[i], *slash = strrchr(name, '/'), *leaf = slash ? slash + 1 : name;
 		auto_close int parent = -1;
 
 		if (bsearch(&name, have, n, sizeof(*have), compare_names))
@@ -614,7 +663,7 @@ static void remove_deleted(struct run *x, const struct strlist *sent, int dir)
 		parent = slash ? sys_openat2(dir, arena_dup_len(x->arena, name, (size_t)(slash - name)), O_PATH | O_DIRECTORY, 0,
 					     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 			       : fcntl(dir, F_DUPFD_CLOEXEC, 3);
-		if (parent >= 0 && unlinkat(parent, slash ? slash + 1 : name, 0) == 0)
+		if (parent >= 0 && (unlinkat(parent, leaf, 0) == 0 || (errno == EISDIR && unlinkat(parent, leaf, AT_REMOVEDIR) == 0)))
 			strlist_add(x->arena, &x->res->deleted, name);
 	}
 }
@@ -625,8 +674,8 @@ static int export_files(struct run *x, const struct strlist *sent, struct err *e
 	static struct keeper_export req;
 	struct keeper_plain end = { KEEPER_END };
 	struct artifacts *files = &x->res->files;
-	auto_close int out = -1, keep = -1;
-	int p[2];
+	auto_close int keep = -1;
+	int p[2], out = x->target;
 
 	memset(&req, 0, sizeof(req));
 	req.op = KEEPER_EXPORT;
@@ -640,18 +689,6 @@ static int export_files(struct run *x, const struct strlist *sent, struct err *e
 		if (strncmp(g, "/workspace/", 11) == 0)
 			g += 11;
 		snprintf(req.req.globs[req.req.count++], JAR_PATH_MAX, "%s", g);
-	}
-	if (r->out_dir)
-		mkdir(r->out_dir, 0755);
-	if (r->workspace || r->out_dir) {
-		const char *to = r->workspace ? r->workspace : r->out_dir;
-
-		out = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (out < 0) {
-			err_sys(e, "%s: %s", r->workspace ? "--workspace" : "--out", to);
-			e->kind = ERR_INPUT;
-			return -1;
-		}
 	}
 	if (client_send(x->client, &end, sizeof(end), NULL, 0, e) < 0 || await(x, KEEPER_ENDED, e) < 0)
 		return -1;
@@ -681,6 +718,24 @@ static int export_files(struct run *x, const struct strlist *sent, struct err *e
 	return await(x, KEEPER_EXPORTED, e);
 }
 
+/* Before anything runs: a folder that cannot be written to afterwards would cost the caller the result. */
+static int open_target(struct run *x, struct err *e)
+{
+	const char *to = x->req->workspace ? x->req->workspace : x->req->out_dir;
+
+	if (!to)
+		return 0;
+	if (x->req->out_dir)
+		mkdir(to, 0755);
+	x->target = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (x->target < 0 || faccessat(x->target, ".", W_OK, AT_EACCESS) < 0) {
+		err_sys(e, "%s: %s", x->req->workspace ? "--workspace" : "--out", to);
+		e->kind = ERR_INPUT;
+		return -1;
+	}
+	return 0;
+}
+
 static void execute(struct run *x)
 {
 	struct err e = { 0 };
@@ -688,7 +743,7 @@ static void execute(struct run *x)
 	const struct request *r = x->req;
 
 	feeder_init(&x->feeder, x->arena);
-	if (state_log_dir(x->log_dir, sizeof(x->log_dir), &e) < 0 || open_stdin(x, &e) < 0 || feed_files(x, &sent, &e) < 0 ||
+	if (state_log_dir(x->log_dir, sizeof(x->log_dir), &e) < 0 || open_target(x, &e) < 0 || open_stdin(x, &e) < 0 || feed_files(x, &sent, &e) < 0 ||
 	    make_jar(x, &e) < 0) {
 		verdict_error(&x->res->verdict, &e);
 		return;
@@ -709,8 +764,11 @@ static void execute(struct run *x)
 	}
 	if (run_step(x) < 0)
 		return;
-	if ((r->get.n || r->workspace) && export_files(x, &sent, &e) < 0)
+	if ((r->get.n || r->workspace) && export_files(x, &sent, &e) < 0) {
 		verdict_error(&x->res->verdict, &e);
+		if (x->cancelled)
+			verdict_cancelled(&x->res->verdict);
+	}
 }
 
 void run_execute(const struct request *req, const struct run_options *opt, struct client *client, struct arena *a,
@@ -725,7 +783,7 @@ void run_execute(const struct request *req, const struct run_options *opt, struc
 	x.client = client;
 	x.arena = a;
 	x.res = res;
-	x.in_source = x.in = x.feed = x.out[0] = x.out[1] = -1;
+	x.target = x.in_source = x.in = x.feed = x.out[0] = x.out[1] = -1;
 	artifacts_init(&res->files, a);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
@@ -735,6 +793,7 @@ void run_execute(const struct request *req, const struct run_options *opt, struc
 	x.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	execute(&x);
 	fd_close(&x.signals);
+	fd_close(&x.target);
 	fd_close(&x.in_source);
 	feeder_done(&x.feeder);
 	sigprocmask(SIG_SETMASK, &old, NULL);

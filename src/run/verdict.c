@@ -40,6 +40,7 @@ static const struct {
 	[JAR_ENDED_OUTPUT]    = { STATUS_KILLED, REASON_OUTPUT, LIMIT_OUTPUT, 128 + SIGKILL },
 	[JAR_ENDED_CANCELLED] = { STATUS_KILLED, REASON_CANCELLED, 0, 128 + SIGKILL },
 	[JAR_ENDED_MEMORY]    = { STATUS_KILLED, REASON_MEMORY, LIMIT_MEMORY, 128 + SIGKILL },
+	[JAR_ENDED_OUTSIDE]   = { STATUS_KILLED, REASON_CANCELLED, 0, 128 + SIGKILL },
 };
 
 static void explain_itself(struct verdict *v, const struct jar_evidence *ev)
@@ -96,7 +97,8 @@ static void explain(struct verdict *v, const struct jar_evidence *ev, const stru
 		break;
 	}
 	case REASON_CANCELLED:
-		snprintf(v->error, sizeof(v->error), "the run was cancelled");
+		snprintf(v->error, sizeof(v->error), "%s", ev->ended_by == JAR_ENDED_OUTSIDE
+			 ? "something on the host killed the jar's init, and the jar with it" : "the run was cancelled");
 		break;
 	default:
 		explain_itself(v, ev);
@@ -156,6 +158,15 @@ void verdict_make(struct verdict *v, const struct jar_evidence *ev, const struct
 	explain_felt(v, ev, l);
 }
 
+void verdict_cancelled(struct verdict *v)
+{
+	memset(v, 0, sizeof(*v));
+	v->status = STATUS_KILLED;
+	v->reason = REASON_CANCELLED;
+	v->exit_status = 128 + SIGKILL;
+	snprintf(v->error, sizeof(v->error), "the run was cancelled");
+}
+
 void verdict_error(struct verdict *v, const struct err *e)
 {
 	const struct err_info *i = err_info(e->kind);
@@ -166,7 +177,10 @@ void verdict_error(struct verdict *v, const struct err *e)
 	for (int r = 0; r < REASON_COUNT; r++)
 		if (strcmp(i->reason, verdict_reason_name(r)) == 0)
 			v->reason = r;
-	v->exit_status = i->exit_status;
+	/* An error is never a success, whatever was forgotten. */
+	v->exit_status = i->exit_status ? i->exit_status : 125;
+	if (v->reason == REASON_EXITED)
+		v->reason = REASON_INTERNAL;
 	if (e->step[0])
 		snprintf(v->error, sizeof(v->error), "%s: %.*s", e->step, (int)sizeof(v->error) - 40, e->msg);
 	else

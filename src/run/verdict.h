@@ -31,6 +31,8 @@ struct verdict {
 void verdict_make(struct verdict *v, const struct jar_evidence *ev, const struct jar_limits *l);
 /* The verdict of a run that never started. */
 void verdict_error(struct verdict *v, const struct err *e);
+/* Turns the verdict of a run that was called off into killed/cancelled. */
+void verdict_cancelled(struct verdict *v);
 const char *verdict_status_name(enum run_status s);
 const char *verdict_reason_name(enum run_reason r);
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* YAML files of an operator: read quietly; errors are ours to print. */
+#ifndef BELLJAR_RUN_YAML_H
+#define BELLJAR_RUN_YAML_H
+
+#include <libfyaml.h>
+
+#include "base/err.h"
+
+/* The document of a file whose root is a mapping; *root is NULL for a file with nothing in it. The caller destroys the document
+ * (which may be NULL with an empty file). -1 when it is no YAML or no mapping. */
+int yaml_open(const char *path, struct fy_document **doc, struct fy_node **root, struct err *e);
+
+#endif
