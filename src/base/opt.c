@@ -20,10 +20,12 @@ const struct opt *opt_near(const struct opt *opts, const char *name)
 	const struct opt *best = NULL;
 	unsigned distance = 64;
 
-	/* The beginning of a name is meant as that name. */
+	/* The beginning of a name is meant as that name; of two, the shorter. */
 	for (const struct opt *o = opts; strlen(name) > 1 && o->name; o++)
-		if (strncmp(o->name, name, strlen(name)) == 0)
-			return o;
+		if (strncmp(o->name, name, strlen(name)) == 0 && (!best || strlen(o->name) < strlen(best->name)))
+			best = o;
+	if (best)
+		return best;
 	for (; opts->name; opts++) {
 		unsigned d = parse_distance(name, opts->name);
 

@@ -59,7 +59,7 @@ struct keeper {
 	/* the guest */
 	int guest_pidfd;
 	pid_t guest_pid;
-	uint32_t end_early; /* enum jar_ended, asked for before the guest was there */
+	uint32_t ended_by; /* enum jar_ended: what we decided, the first decision */
 	bool running, started, last;
 	unsigned guests;
 	bool scrubbed; /* nothing of the guest before is left */
@@ -218,16 +218,12 @@ static void kill_jar(struct keeper *k)
 		sys_pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
 }
 
+/* May come before there is anything to kill: then it is done when there is (on_made, on_guest). */
 static void end_guest(struct keeper *k, uint32_t why)
 {
-	/* Asked before there is a guest: it ends as soon as it is born. */
-	if (!k->running) {
-		k->end_early = why;
-		return;
-	}
 	/* The first reason stands: a program cancelled at its time limit was not cancelled twice. */
-	if (k->ev.ended_by == JAR_ENDED_ITSELF)
-		k->ev.ended_by = why;
+	if (!k->ended_by)
+		k->ended_by = why;
 	kill_jar(k);
 }
 
@@ -475,6 +471,8 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 	k->facts = msg->facts;
 	add_missing(k);
 	k->made = true;
+	if (k->ended_by)
+		kill_jar(k);
 	ev.facts = k->facts;
 	tell(k, KEEPER_MADE, &ev);
 }
@@ -484,8 +482,8 @@ static void on_guest(struct keeper *k, int *fds)
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
 	k->guest_pid = scan_pidfd(k->guest_pidfd);
-	if (k->end_early)
-		end_guest(k, k->end_early);
+	if (k->ended_by)
+		kill_jar(k);
 }
 
 /* A maker that was taken over must not have us signal other processes of the host: what it calls a guest or an init runs under an id of
@@ -536,6 +534,7 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 	if (!k->running)
 		return;
 	/* init only dies before us when somebody else on the host killed it. */
+	k->ev.ended_by = k->ended_by;
 	if (k->ev.ended_by == JAR_ENDED_ITSELF && msg->evidence.code == CLD_KILLED && msg->evidence.status == SIGKILL &&
 	    poll(&init, 1, 0) > 0)
 		k->ev.ended_by = JAR_ENDED_OUTSIDE;

@@ -58,12 +58,13 @@ static _Noreturn void become_keeper(const char *path, int sock, int null, char *
 {
 	char *argv[] = { "belljar-keeper", NULL };
 
-	/* dup2 onto itself would keep close-on-exec. */
-	if (sock == KEEPER_FD ? fcntl(sock, F_SETFD, 0) < 0 : dup2(sock, KEEPER_FD) < 0)
-		_exit(127);
+	/* The streams first: `null` may well have the number that the socket is to get. */
 	for (int i = 0; i < 3; i++)
 		if (dup2(null, i) < 0)
 			_exit(127);
+	/* dup2 onto itself would keep close-on-exec. */
+	if (sock == KEEPER_FD ? fcntl(sock, F_SETFD, 0) < 0 : dup2(sock, KEEPER_FD) < 0)
+		_exit(127);
 	execve(path, argv, envp);
 	_exit(127);
 }

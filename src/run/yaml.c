@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static void be_quiet(struct fy_diag *diag, void *user, const char *buf, size_t len)
 {
@@ -32,6 +33,15 @@ static bool is_empty(const char *path)
 	return empty;
 }
 
+/* "---" and nothing after it. */
+static bool is_null(struct fy_node *n)
+{
+	size_t len = 0;
+	const char *text = fy_node_is_scalar(n) ? fy_node_get_scalar(n, &len) : NULL;
+
+	return text && (len == 0 || (len == 1 && text[0] == '~') || (len == 4 && strncmp(text, "null", 4) == 0));
+}
+
 int yaml_open(const char *path, struct fy_document **doc, struct fy_node **root, struct err *e)
 {
 	struct fy_diag_cfg diag_cfg;
@@ -43,12 +53,18 @@ int yaml_open(const char *path, struct fy_document **doc, struct fy_node **root,
 	if (is_empty(path))
 		return 0;
 	fy_diag_cfg_default(&diag_cfg);
+	diag_cfg.fp = NULL; /* or it wins over output_fn */
 	diag_cfg.output_fn = be_quiet;
+	diag_cfg.colorize = false;
 	diag = fy_diag_create(&diag_cfg);
 	cfg.diag = diag;
 	*doc = fy_document_build_from_file(&cfg, path);
 	fy_diag_unref(diag);
 	*root = *doc ? fy_document_root(*doc) : NULL;
+	if (*doc && (!*root || is_null(*root))) {
+		*root = NULL;
+		return 0;
+	}
 	if (*root && fy_node_is_mapping(*root))
 		return 0;
 	if (*doc)
