@@ -132,7 +132,12 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 
 static int unknown(const struct opt_cmd *cmd, const char *word, struct err *e)
 {
-	const struct opt *near = word[1] == '-' ? opt_near(cmd->opts, word + 2) : NULL;
+	char name[64];
+	const struct opt *near;
+
+	if (word[1] == '-')
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	near = word[1] == '-' ? opt_near(cmd->opts, name) : NULL;
 
 	err_set(e, ERR_USAGE, "unknown option '%.60s'%s%s%s", word, near ? "; did you mean '--" : "",
 		near ? near->name : "", near ? "'?" : "");

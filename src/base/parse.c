@@ -87,9 +87,11 @@ int parse_ms(const char *text, uint64_t *out, struct err *e)
 int parse_milli(const char *text, uint64_t *out, struct err *e)
 {
 	const char *p = text;
+	uint64_t v;
 
-	if (read_milli(&p, out) < 0 || *p)
+	if (read_milli(&p, &v) < 0 || *p)
 		return err_set(e, ERR_USAGE, "'%.40s' is not a number (try 1.0 or 0.5)", text);
+	*out = v;
 	return 0;
 }
 

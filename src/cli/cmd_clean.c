@@ -68,7 +68,7 @@ static size_t list_logs(DIR *dir, struct log_file **out)
 				break;
 			*out = more;
 		}
-		strcpy((*out)[n].name, d->d_name);
+		memcpy((*out)[n].name, d->d_name, strlen(d->d_name) + 1);
 		(*out)[n].mtime = st.st_mtime;
 		(*out)[n++].size = (uint64_t)st.st_size;
 	}

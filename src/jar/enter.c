@@ -366,6 +366,8 @@ static int enter_exec(void *p, struct err *e)
 	if (split(plan->argv_words, plan->argv_len, argv, "arguments", e) < 0 ||
 	    split(plan->env_words, plan->env_len, envp, "environment variables", e) < 0)
 		return -1;
+	if (!argv[0])
+		return err_set(e, ERR_INTERNAL, "no command");
 	/* From here on the end of this channel means exec. */
 	if (fd_send(((struct enter_ctx *)p)->report, &r, sizeof(r), NULL, 0) < 0)
 		return err_sys(e, "say that the guest starts");

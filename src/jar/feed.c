@@ -92,7 +92,7 @@ static int set_times(int fd, int64_t mtime_ns)
 static int make_entry(int in, int root, const struct feed_rec *r, char *name, struct err *e)
 {
 	char shown[128], target[FEED_NAME_MAX];
-	const char *leaf = NULL;
+	const char *leaf = name;
 	auto_close int fd = -1;
 
 	strncpy(shown, name, sizeof(shown) - 1);

@@ -38,6 +38,9 @@ bool scan_in_range(pid_t pid, struct idmap_range uids)
 {
 	uint64_t uid = read_key(pid, "status", "\nUid:");
 
+	/* Gone since: its pidfd reaches nobody any more. */
+	if (uid == UINT64_MAX)
+		return true;
 	return uid >= uids.start && uid < (uint64_t)uids.start + uids.count;
 }
 

@@ -17,7 +17,7 @@ struct scan {
 
 /* The host's number of the process behind a pidfd; -1 when it is gone. */
 pid_t scan_pidfd(int pidfd);
-/* True when the process runs under an id of the range. */
+/* True when the process runs under an id of the range, or is gone. */
 bool scan_in_range(pid_t pid, struct idmap_range uids);
 /* Looks at every process that is in the same pid namespace as `guest`. Polling: what lives between two looks is not seen. */
 void scan_jar(pid_t guest, struct scan *out);

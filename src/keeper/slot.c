@@ -78,6 +78,15 @@ static void find_ranges(struct slot *s, uint32_t *slots)
 	*slots = (s->uids.count < s->gids.count ? s->uids.count : s->gids.count) / IDMAP_SLOT_IDS;
 }
 
+bool slot_is_single(void)
+{
+	struct slot s = { .lock = -1 };
+	uint32_t slots;
+
+	find_ranges(&s, &slots);
+	return s.single;
+}
+
 int slot_each_free(const char *run_dir, void (*fn)(const char *cgroup, void *ctx), void *ctx, struct err *e)
 {
 	char path[300], cgroup[32];

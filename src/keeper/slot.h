@@ -16,6 +16,8 @@ struct slot {
 
 /* Claims the first free slot. `run_dir` is where the locks are (made when missing). */
 int slot_claim(struct slot *out, const char *run_dir, struct err *e);
+/* True when guests run under the caller's own host id, for want of others. */
+bool slot_is_single(void);
 /* Calls `fn` with the cgroup name of every slot that nobody uses, holding its lock meanwhile, and forgets the slot. */
 int slot_each_free(const char *run_dir, void (*fn)(const char *cgroup, void *ctx), void *ctx, struct err *e);
 /* Where locks and the list of runs are kept: /run/belljar for root; $XDG_RUNTIME_DIR/belljar or a private folder in /tmp for others. */

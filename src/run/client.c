@@ -18,11 +18,13 @@
 static int inherited(void)
 {
 	const char *text = getenv(SPAWN_ENV);
-	int fd = text ? atoi(text) : -1, type;
+	char *end = NULL;
+	long number = text ? strtol(text, &end, 10) : -1;
+	int fd = text && *end == '\0' && number >= 3 && number < 1024 ? (int)number : -1, type;
 	socklen_t len = sizeof(type);
 
 	unsetenv(SPAWN_ENV);
-	if (fd < 3 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
 		return -1;
 	return fd;

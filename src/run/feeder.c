@@ -245,7 +245,6 @@ static int fill(struct feeder *f, struct err *e)
 	while (f->at && f->out.len < BLOCK) {
 		if (!begun && begin(f, e) < 0)
 			return -1;
-		begun = true;
 		while (f->left && f->out.len < BLOCK * 2)
 			if (more(f, e) < 0)
 				return -1;

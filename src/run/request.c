@@ -129,7 +129,7 @@ static int json_strings(json_t *v, const char *field, struct strlist *out, struc
 	if (!json_is_array(v))
 		return bad_type(field, "a list of strings", e);
 	json_array_foreach(v, i, item) {
-		const char *text;
+		const char *text = NULL;
 
 		if (json_text(item, field, &text, NULL, a, e) < 0)
 			return -1;
@@ -146,7 +146,7 @@ static int json_env(json_t *v, struct request *r, struct arena *a, struct err *e
 	if (!json_is_object(v))
 		return bad_type("env", "an object of strings", e);
 	json_object_foreach(v, key, item) {
-		const char *text;
+		const char *text = NULL;
 
 		if (!key[0] || strchr(key, '='))
 			return err_set(e, ERR_REQUEST, "request: 'env' has a name that is empty or holds '=': '%.60s'", key);
@@ -185,9 +185,9 @@ static int add_file(struct request *r, const struct request_file *f, struct aren
 static int json_file(json_t *v, struct request *r, struct arena *a, struct err *e)
 {
 	struct request_file f = { .mode = 0644 };
-	const char *key, *text;
+	const char *key, *text = NULL;
 	json_t *item;
-	size_t len;
+	size_t len = 0;
 	int given = 0;
 
 	if (!json_is_object(v))

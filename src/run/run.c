@@ -19,8 +19,9 @@
 #include "base/fd.h"
 #include "jar/root.h"
 #include "kernel/sys.h"
-#include "run/feeder.h"
 #include "jar/feed.h"
+#include "keeper/slot.h"
+#include "run/feeder.h"
 #include "run/state.h"
 
 #define PROGRAM "/tmp/program" /* what a compiled language makes */
@@ -81,7 +82,7 @@ static void set_env(struct strlist *out, const char *pair, struct arena *a)
 void run_environment(const struct request *req, struct arena *a, struct strlist *out)
 {
 	static const char *const base[] = {
-		"SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"SANDBOX_MODE=1", ("HOME=" ROOT_HOME), "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"LANG=C.UTF-8", "TMPDIR=/tmp",
 	};
 
@@ -197,7 +198,7 @@ static int open_bind(const char *text, struct jar_spec *spec, int *fd, struct er
 		err_set(e, ERR_INPUT, "--ro: %s shows the host's own processes, devices or settings", src);
 		return err_hint(e, "name the folders that are needed");
 	}
-	if (geteuid() == 0 && (S_ISDIR(st.st_mode) ? (st.st_mode & 05) != 05 : !(st.st_mode & 04))) {
+	if (!slot_is_single() && (S_ISDIR(st.st_mode) ? (st.st_mode & 05) != 05 : !(st.st_mode & 04))) {
 		err_set(e, ERR_INPUT, "--ro: %s has mode %04o: a guest, who is nobody on this host, could not read it", src,
 			st.st_mode & 07777);
 		return err_hint(e, "chmod o+rX it, or copy it in with --file");
@@ -209,7 +210,7 @@ static int open_bind(const char *text, struct jar_spec *spec, int *fd, struct er
 static int make_jar(struct run *x, struct err *e)
 {
 	static struct keeper_make m;
-	int fds[JAR_BINDS_MAX], rc = -1;
+	int fds[JAR_BINDS_MAX] = { 0 }, rc = -1;
 
 	memset(&m, 0, sizeof(m));
 	m.op = KEEPER_MAKE;
@@ -704,7 +705,7 @@ static int export_files(struct run *x, const struct strlist *sent, struct err *e
 	files->workspace = r->workspace != NULL;
 	if (r->workspace && r->lang && !r->code_in_workspace)
 		files->skip = r->code_name;
-	if (artifacts_read(files, p[0], e) < 0) {
+	if (artifacts_read(files, keep, e) < 0) {
 		struct err said;
 
 		/* The maker's own reason is the better one. */
