@@ -86,7 +86,7 @@ static int bad_type(const char *field, const char *wanted, struct err *e)
 
 static int json_text(json_t *v, const char *field, const char **out, size_t *len, struct arena *a, struct err *e)
 {
-	if (!json_is_string(v))
+	if (!json_is_string(v) || !out)
 		return bad_type(field, "a string", e);
 	if (!len && strlen(json_string_value(v)) != json_string_length(v))
 		return err_set(e, ERR_REQUEST, "request: '%s' holds a NUL byte", field);
