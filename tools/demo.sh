@@ -14,7 +14,7 @@ scene() {
 	shift
 	for word; do
 		case $word in
-		*[!A-Za-z0-9_./:=-]*) shown+=" '${word//$'\n'/; }'" ;;
+		*[!A-Za-z0-9_./:=-]*) shown+=" '$word'" ;;
 		*) shown+=" $word" ;;
 		esac
 	done

@@ -85,7 +85,7 @@ static void check_userns(struct finding *f)
 	else if (fd_read_file(AT_FDCWD, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", text, sizeof(text)) > 0 && text[0] == '1')
 		say(f, BROKEN, "restricted by AppArmor", "sysctl kernel.apparmor_restrict_unprivileged_userns=0");
 	else
-		say(f, BROKEN, "cannot be made", "sysctl user.max_user_namespaces=10000; inside a container: run it with user namespaces allowed");
+		say(f, BROKEN, "cannot be made", "sysctl user.max_user_namespaces=10000; in a chroot the kernel forbids them; in a container: allow them");
 }
 
 static void check_namespaces(struct finding *f)

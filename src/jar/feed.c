@@ -3,6 +3,7 @@
 #include "jar/feed.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -95,8 +96,7 @@ static int make_entry(int in, int root, const struct feed_rec *r, char *name, st
 	const char *leaf = name;
 	auto_close int fd = -1;
 
-	strncpy(shown, name, sizeof(shown) - 1);
-	shown[sizeof(shown) - 1] = '\0';
+	snprintf(shown, sizeof(shown), "%.127s", name);
 	auto_close int dir = open_parent(root, name, &leaf, e);
 	if (dir < 0)
 		return err_wrap(e, "copy '%s' into the jar", shown);

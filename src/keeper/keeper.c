@@ -137,8 +137,11 @@ static _Noreturn void become_maker(struct keeper *k, int sock, int up, int go)
 
 	if (!k->slot.rootless && (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0))
 		_exit(1);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0)
-		_exit(2);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0) {
+		byte = (char)errno; /* all of Linux's fit */
+		(void)!write(up, &byte, 1);
+		_exit(1);
+	}
 	/* Without maps we would be nobody: wait for them. */
 	if (write(up, &byte, 1) != 1 || fd_read_all(go, &byte, 1) != 0 || (!k->slot.single && setgroups(0, NULL) < 0) ||
 	    setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 || dup2(sock, KEEPER_FD) != KEEPER_FD)
@@ -173,8 +176,11 @@ static int start_maker(struct keeper *k, struct err *e)
 	if (pid < 0) {
 		err_sys(e, "start the maker");
 	} else if (fd_read_all(up[0], &byte, 1) != 0) {
-		err_set(e, ERR_SETUP, "the intermediate user namespace could not be made");
-		err_hint(e, "user namespaces may be off on this host: 'belljar doctor' says how to turn them on");
+		err_set(e, ERR_SETUP, "the maker died at its start");
+	} else if (byte) {
+		errno = (unsigned char)byte;
+		err_sys(e, "make the intermediate user namespace");
+		err_hint(e, "inside a chroot the kernel forbids it; else user namespaces are off: 'belljar doctor' says how to turn them on");
 	} else if (write_maps(k, pid, e) == 0 && write(go[1], &byte, 1) == 1) {
 		rc = 0;
 	}
