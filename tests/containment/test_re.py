@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RE: what a guest uses is counted, bounded and given back, and its neighbour does not notice."""
+import contextlib
+import re
+import resource
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import jarlib
+from jarlib import DENIED, HarnessError, REACHED, ROOT, ROOTLESS, wait_until
+
+host_root = pytest.mark.skipif(not ROOT, reason="reading the guest's cgroups needs root")
+
+
+def number(r, word):
+    m = re.search(rf"{word} (\d+)", r.stdout)
+    assert m, r.told()
+    return int(m[1])
+
+
+# ---- processes -----------------------------------------------------------------------------------
+
+def test_re_01_fork_bomb_c(jar, witness):
+    with contextlib.nullcontext() if jar.off else witness.watching():
+        r = jar.probe("forks", 300, opts=["--pids", "40"])
+    r.denied()
+    assert number(r, "forks") <= 40
+    assert r.pids_peak is None or r.pids_peak <= 40, r.pids_peak
+
+
+@pytest.mark.nored
+@pytest.mark.parametrize("language,code", [("bash", ":(){ :|:& };:; wait"), ("python", "import os\nwhile True:\n try: os.fork()\n except OSError: pass")])
+def test_re_01_fork_bomb(jar, witness, language, code):
+    with witness.watching():
+        r = jar.run("--lang", language, "-c", code, opts=["-t", "700ms", "--pids", "40"], files=False)
+    assert r.status in ("timeout", "completed"), r.told()
+    assert r.pids_peak is None or r.pids_peak <= 40, r.pids_peak
+    assert r.wall - r.elapsed_s < 1.5, f"teardown took {r.wall - r.elapsed_s:.2f} s"
+
+
+def test_re_02_thread_bomb(jar):
+    r = jar.probe("threads", 300, opts=["--pids", "40"]).denied()
+    assert number(r, "threads") <= 40
+
+
+def test_re_03_cpu_is_charged(jar):
+    """20 times the process time of the guest is spent in children that are gone: the record still has it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    quiet = jar.probe("true")
+    between = resource.getrusage(resource.RUSAGE_CHILDREN)
+    r = jar.probe("short_procs", 3000)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    overhead = between.ru_utime + between.ru_stime - before.ru_utime - before.ru_stime
+    host = after.ru_utime + after.ru_stime - between.ru_utime - between.ru_stime - overhead
+    assert r.exit_code == 0 and quiet.exit_code == 0, r.told()
+    assert r.cpu_s > 0.1, r.cpu_s
+    # what belljar's own process tree was charged is a second witness, when it waited for the guest
+    if host > 0.1:
+        assert r.cpu_s > 0.8 * host - 0.05, f"record {r.cpu_s}, host saw {host}"
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+def test_re_04_memory(jar, witness):
+    with contextlib.nullcontext() if jar.off else witness.watching():
+        r = jar.probe("mem", "anon", 256, opts=["-m", "64M"])
+    r.ended("killed", "memory")
+    assert r.oom_kills >= 1 and r.max_memory_mb <= 65, r.told()
+    assert r.exit_code is None and not r.success
+
+
+def test_re_05_file_without_name(jar):
+    other_memory(jar, "memfd")
+
+
+@pytest.mark.nored  # without cgroups belljar looks at the disk and the processes by itself, and the kernel has quotas per user
+@pytest.mark.parametrize("kind", ["tmpfs", "devshm", "sysv", "pipe", "socket"])
+def test_re_05_other_memory(jar, kind):
+    other_memory(jar, kind)
+
+
+def other_memory(jar, kind):
+    r = jar.probe("mem", kind, 160, opts=["-m", "64M", "--disk", "300M"])
+    if r.status == "killed":
+        r.ended("killed", "memory")
+    else:
+        r.denied()
+    assert r.max_memory_mb <= 65, r.max_memory_mb
+
+
+def slab_kib():
+    text = Path("/proc/meminfo").read_text()
+    return sum(int(re.search(rf"^{k}:\s+(\d+)", text, re.M)[1]) for k in ("Slab", "PageTables", "KernelStack"))
+
+
+OBJECTS = [("inodes", 100000), ("dentries", 200000), ("socketpairs", 50000), ("eventfds", 50000), ("inotify", 50000), ("locks", 200000),
+           ("timers", 200000), ("pagetables", 500000), ("vmas", 60000), ("mq", 5000), ("signals", 100000)]
+
+
+@pytest.mark.parametrize("kind,n", OBJECTS)
+def test_re_06_kernel_objects(jar, witness, kind, n):
+    before = slab_kib()
+    worst = [0]
+    done = threading.Event()
+
+    def sample():
+        while not done.wait(0.05):
+            worst[0] = max(worst[0], slab_kib() - before)
+
+    t = threading.Thread(target=sample)
+    t.start()
+    try:
+        with witness.watching() if kind in ("inodes", "pagetables") else contextlib.nullcontext():
+            r = jar.probe("objects", kind, n, opts=["-m", "64M", "-t", "6s"])
+    finally:
+        done.set()
+        t.join()
+    assert r.status in ("completed", "killed", "timeout"), r.told()
+    if r.status == "killed":
+        assert r.reason == "memory", r.told()
+    else:
+        assert r.exit_code in (DENIED, REACHED, None), r.told()
+    assert worst[0] < (64 + 64) << 10, f"the kernel grew by {worst[0] >> 10} MiB"
+
+
+def test_re_07_huge_argv(jar):
+    r = jar.probe("argv_storm", 60, opts=["-m", "128M", "-t", "10s"])
+    assert r.status in ("completed", "killed") and r.max_memory_mb <= 129, r.told()
+
+
+def test_re_08_mlock(jar, control):
+    control("mlock")
+    r = jar.probe("mlock", opts=["-m", "512M"])
+    r.denied()
+
+
+def memory_cgroup(pid):
+    """The folder of the guest's memory controller, and whether it is version 2."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, names, path = line.split(":", 2)
+        for root in jarlib.cgroup_roots():
+            if names == "" and (root / path.lstrip("/") / "memory.max").exists():
+                return root / path.lstrip("/"), True
+            if "memory" in names.split(",") and (root / path.lstrip("/") / "memory.limit_in_bytes").exists():
+                return root / path.lstrip("/"), False
+    raise HarnessError("the guest's memory cgroup was not found")
+
+
+@host_root
+def test_re_09_swap(jar):
+    with jar.live(opts=["-m", "96M"]) as p:
+        folder, v2 = memory_cgroup(p.guest)
+        if v2:
+            assert (folder / "memory.max").read_text().strip() == str(96 << 20)
+            swap = folder / "memory.swap.max"
+            assert not swap.exists() or swap.read_text().strip() == "0"
+        else:
+            assert (folder / "memory.limit_in_bytes").read_text().strip() == str(96 << 20)
+            both = folder / "memory.memsw.limit_in_bytes"
+            assert not both.exists() or both.read_text().strip() == str(96 << 20)
+
+
+def test_re_10_child_oom(jar):
+    r = jar.probe("mem", "child", 256, opts=["-m", "64M"])
+    r.ended("completed", "exited")
+    assert r.exit_code == 0 and r.oom_kills >= 1 and "memory" in r.limits_hit, r.told()
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("tasks", [1, 30])
+def test_re_11_cpu_quota(jar, witness, tasks):
+    with contextlib.nullcontext() if jar.off else witness.watching():
+        share, r = jarlib.cpu_share(jar, tasks, opts=["--cpus", "0.1"])
+    assert share <= 0.1 * 1.1 + 0.06, f"{share:.2f} CPUs"
+    r.ended("timeout", "wall_time")
+    assert abs(r.cpu_s / r.elapsed_s - share) < 0.15, f"the record says {r.cpu_s / r.elapsed_s:.2f} CPUs, the host {share:.2f}"
+
+
+def test_re_12_sleep(jar):
+    r = jar.probe("wait", "x", opts=["-t", "700ms"])
+    r.ended("timeout", "wall_time")
+    assert 0.69 <= r.elapsed_s <= 0.9 + 0.1, r.elapsed_s
+
+
+# ---- output and input ----------------------------------------------------------------------------
+
+def run_and_watch(jar, args, opts, **kw):
+    """The result, and the highest resident size in KiB that any process of belljar's own reached."""
+    p = jar.start(["--", "/workspace/probe", *map(str, args)], opts, **kw)
+    peak = [0]
+    done = threading.Event()
+
+    def sample():
+        while not done.wait(0.02):
+            for pid in [p.pid, *jarlib.descendants(p.pid)]:
+                argv = jarlib.cmdline(pid)
+                if argv and argv[0] == b"/workspace/probe":
+                    continue
+                with contextlib.suppress(OSError, IndexError, ValueError):
+                    peak[0] = max(peak[0], int(jarlib.status_field(pid, "VmHWM")[0]))
+
+    t = threading.Thread(target=sample)
+    t.start()
+    try:
+        return jar.finish(p), peak[0]
+    finally:
+        done.set()
+        t.join()
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr", "both"])
+def test_re_14_flood(jar, stream):
+    r, rss = run_and_watch(jar, ["flood", stream, 300], ["-t", "15s", "--output", "100K", "--output-log", "8M"])
+    r.ended("killed", "output")
+    assert r.truncated and len(r.stdout) + len(r.stderr) < 3 * 100 * 1024, r.told()[:500]
+    assert rss < 48 << 10, f"belljar grew to {rss >> 10} MiB"
+
+
+def test_re_14_flood_in_bytes(jar):
+    r, rss = run_and_watch(jar, ["flood", "stdout", 2, "small"], ["-t", "20s", "--output", "100K", "--output-log", "64M"])
+    r.ended("completed", "exited")
+    assert r.truncated and r.stdout_bytes == 2 << 20 and rss < 48 << 10, r.told()[:500]
+
+
+def test_re_15_stdout_tricks(jar):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    r = jar.probe("stdout_tricks")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    r.ended("completed", "exited")
+    assert r.exit_code == 7 and "stderr intact" in r.stderr, r.told()
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.25, "the supervisor spins"
+
+
+def test_re_16_stdin_not_read(jar, box):
+    big = box / "big"
+    with open(big, "wb") as f:
+        f.truncate(1 << 30)
+    big.chmod(0o644)
+    r, rss = run_and_watch(jar, ["stdout_tricks"], ["-t", "10s", "--stdin", str(big)])
+    r.ended("completed", "exited")
+    assert r.exit_code == 7 and rss < 48 << 10, f"{rss >> 10} MiB"
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("where", ["/workspace", "/tmp", "/dev/shm", "/home/guest"])
+def test_re_17_disk_fill(jar, where):
+    r = jar.probe("fill", 200, f"{where}/fill", opts=["--disk", "20M"]).denied()
+    assert "ENOSPC" in r.stdout and number(r, "mib") <= 20, r.told()
+    assert "disk" in r.limits_hit, r.limits_hit
+
+
+def test_re_17_one_budget(jar):
+    code = """
+import os
+total = 0
+for d in ('/workspace', '/tmp', '/dev/shm', '/home/guest'):
+    f = open(d + '/fill', 'wb', 0)
+    try:
+        while True: total += f.write(b'x' * 65536)
+    except OSError as e: print(e.errno)
+print('total', total >> 20)
+"""
+    r = jar.python(code, opts=["--disk", "20M"])
+    assert r.exit_code == 0 and number(r, "total") <= 21, r.told()
+
+
+def test_re_18_sync(jar, witness):
+    with witness.watching():
+        r = jar.probe("sync_storm", 700)
+    assert r.exit_code == 0, r.told()
+    assert number(r, "rounds") > 200, r.told()  # each would cost a write-back of the host's disks
+
+
+def test_re_19_page_cache(jar, witness):
+    with witness.watching():
+        r = jar.probe("thrash", 800, opts=["-m", "64M"])
+    assert r.status in ("completed", "killed") and r.max_memory_mb <= 65, r.told()
+
+
+def test_re_20_descriptors(jar, witness):
+    with witness.watching():
+        r = jar.probe("objects", "scm", 20000, opts=["--nofile", "256"])
+        s = jar.probe("objects", "socketpairs", 20000, opts=["--nofile", "256"])
+    s.denied()
+    assert number(s, "objects") <= 128
+    assert r.exit_code in (DENIED, REACHED), r.told()
+    if r.exit_code == DENIED:
+        assert "ETOOMANYREFS" in r.stdout or "EMFILE" in r.stdout or "ENOBUFS" in r.stdout, r.told()
+    used, _, top = map(int, Path("/proc/sys/fs/file-nr").read_text().split())
+    assert used < top / 2
+
+
+@pytest.mark.parametrize("kind", ["inotify_instances", "signals", "eventfds", "mq"])
+def test_re_21_per_user_quotas(jar, witness, kind):
+    """One jar holds all of a quota that the kernel keeps per user; the neighbour still gets its own."""
+    p = jar.start(["--", "/workspace/probe", "objects", kind, 100000, "hold"], ["-t", "10s", "--nofile", "1024"])
+    try:
+        assert wait_until(lambda: jarlib.guest_pid_any(p.pid, b"objects"), 8)
+        time.sleep(0.3)
+        with witness.watching():
+            time.sleep(0.4)
+        if kind == "inotify_instances":
+            jar.probe("inotify", "/tmp", 1).denied()
+    finally:
+        p.terminate()
+        jar.finish(p)
+
+
+def test_re_23_cgroup_escape(jar, control):
+    control("cgroups")
+    jar.probe("cgroups").denied()
+    jar.probe("cgroups", opts=["--uid", "0"]).denied()
+    if ROOT and not ROOTLESS:
+        with jar.live(opts=["-m", "64M"]) as p:
+            folder, v2 = memory_cgroup(p.guest)
+            limit = folder / ("memory.max" if v2 else "memory.limit_in_bytes")
+            assert limit.read_text().strip() == str(64 << 20)
+            for f in folder.iterdir():
+                st = f.stat()
+                assert st.st_uid < jarlib.ID_BASE, f"{f} belongs to the guest"
+
+
+@pytest.mark.nored
+def test_re_23_without_the_filter(second_layer):
+    second_layer("seccomp").probe("cgroups").denied()
+
+
+def test_re_25_kill_latency(jar, witness):
+    with witness.watching():
+        r = jar.probe("storm", opts=["-t", "600ms", "--pids", "64"])
+    r.ended("timeout", "wall_time")
+    assert r.wall - r.elapsed_s < 0.5 + 0.5, f"{r.wall - r.elapsed_s:.2f} s after the limit"
+
+
+def test_re_26_noise(jar, witness):
+    with witness.watching():
+        r = jar.probe("noise", 800)
+    assert r.exit_code == 0, r.told()
+
+
+def test_re_27_bombs(jar):
+    r = jar.python("import zlib\nb = zlib.compress(b'0' * (1 << 20), 9) \nx = [zlib.decompress(b) for _ in range(400)]", opts=["-m", "64M"])
+    r.ended("killed", "memory")
+    r = jar.python("import re; re.match(r'(a+)+$', 'a' * 60 + 'b')", opts=["--cpu-time", "400ms", "-t", "8s"])
+    r.ended("timeout", "cpu_time")
+
+
+def test_re_28_teardown(jar):
+    def start():
+        return jar.probe("true").wall
+
+    idle = max(start() for _ in range(3))
+    r = jar.probe("mmaps", 100000, 10000, opts=["-t", "10s"])
+    assert r.exit_code == 0, r.told()
+    after = start()
+    assert after < max(5 * idle, 0.5), f"{after:.3f} s, idle {idle:.3f} s"

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds every fuzz target with clang and its sanitizers into build-fuzz/ and runs each for SECONDS (default 10).
+# Usage: tests/fuzz/run.sh [SECONDS [TARGET...]]. Exit status 1 when a target crashed; its input is in build-fuzz/crashes/.
+set -eu
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+out=$root/build-fuzz
+seconds=${1:-10}
+[ $# -gt 0 ] && shift
+CC=${CC:-clang}
+cflags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -I$root/src -I$out -Wno-deprecated-declarations"
+sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+libs="-ljansson -lfyaml -lcrypto -lm"
+
+command -v "$CC" >/dev/null || { echo "fuzz: $CC is not installed: apt-get install clang libclang-rt-dev" >&2; exit 2; }
+mkdir -p "$out/obj" "$out/crashes"
+# Replaces a file only when it differs: nothing is compiled anew for the same text.
+keep() {
+	cat >"$1.new"
+	if cmp -s "$1.new" "$1"; then rm "$1.new"; else mv "$1.new" "$1"; fi
+}
+keep "$out/belljar_config.h" <<CONFIG
+#define BELLJAR_VERSION "fuzz"
+#define BELLJAR_LIBEXECDIR "/nonexistent"
+CONFIG
+
+# The two build tools write sources of their own.
+cc -D_GNU_SOURCE -I"$root/src" -o "$out/seccomp-gen" "$root/tools/seccomp-gen.c" -lseccomp -lcrypto
+"$out/seccomp-gen" | keep "$out/seccomp_filter.c"
+cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$root"/src/run/*yaml.c "$root"/src/base/*.c -lfyaml
+"$out/lang-gen" "$root"/languages/*.yaml | keep "$out/languages.c"
+
+# Everything but programs with a main() of their own; an object is made anew when any source is newer.
+rm -f "$out/all.a"
+for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/run/*.c \
+	"$out/seccomp_filter.c" "$out/languages.c"; do
+	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
+	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then
+		# shellcheck disable=SC2086
+		$CC $cflags $sanitize -fsanitize=fuzzer-no-link -c "$source" -o "$object"
+	fi
+	ar rcs "$out/all.a" "$object"
+done
+
+status=0
+for source in "$root"/tests/fuzz/fuzz_*.c; do
+	target=$(basename "$source" .c)
+	target=${target#fuzz_}
+	if [ $# -gt 0 ]; then
+		case " $* " in *" $target "*) ;; *) continue ;; esac
+	fi
+	# shellcheck disable=SC2086
+	$CC $cflags $sanitize -fsanitize=fuzzer -I"$root/tests/fuzz" "$source" "$out/all.a" $libs -o "$out/fuzz_$target"
+	mkdir -p "$out/corpus/$target"
+	leaks=1
+	# Rows live as long as the process; libfyaml leaks a little of what it refuses.
+	case $target in yaml | config) leaks=0 ;; esac
+	log=$out/$target.log
+	if (cd "$out" && ASAN_OPTIONS=detect_leaks=$leaks timeout -s KILL $((seconds + 60)) ./fuzz_"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+		-detect_leaks=$leaks -print_final_stats=1 -artifact_prefix="crashes/$target-" \
+		"corpus/$target" "$root/tests/fuzz/corpus/$target") >"$log" 2>&1; then
+		echo "ok    $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
+	else
+		echo "CRASH $target: see $log"
+		grep -E "ERROR|broken:|runtime error|SUMMARY" "$log" | head -5
+		status=1
+	fi
+done
+rm -rf /dev/shm/belljar-fuzz-*
+exit $status

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* seccomp: the compiled filter is evaluated here, for every number, and compared with seccomp.golden (KS-23, KS-24). */
+#include "unit.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+#include "base/buf.h"
+#include "kernel/seccomp.h"
+
+/*
+ * Usage: test_seccomp GOLDEN. With BELLJAR_GOLDEN=write the file is written anew instead of compared: a change of the profile shows
+ * as a change of that file, for a person to read.
+ */
+static const char *golden_path;
+
+#define X32 0x40000000U
+
+/* Which arguments the last evaluation looked at. */
+static unsigned args_read;
+
+/* The kernel's machine, as far as filters of ours use it. Anything else ends the test. */
+static uint32_t evaluate(const struct seccomp_data *d)
+{
+	uint32_t acc = 0, steps = 0;
+
+	args_read = 0;
+	for (size_t pc = 0; pc < seccomp_guest_filter_len; pc++) {
+		const struct sock_filter *i = &seccomp_guest_filter[pc];
+
+		assert_true(++steps <= seccomp_guest_filter_len);
+		switch (i->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			assert_true(i->k % 4 == 0 && i->k + 4 <= sizeof(*d));
+			memcpy(&acc, (const char *)d + i->k, 4);
+			if (i->k >= offsetof(struct seccomp_data, args))
+				args_read |= 1U << (i->k - offsetof(struct seccomp_data, args)) / 8;
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			acc &= i->k;
+			break;
+		case BPF_JMP | BPF_JA:
+			pc += i->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			pc += acc == i->k ? i->jt : i->jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			pc += acc >= i->k ? i->jt : i->jf;
+			break;
+		case BPF_RET | BPF_K:
+			return i->k;
+		default:
+			fail_msg("instruction %zu has code 0x%x", pc, i->code);
+		}
+	}
+	fail_msg("fell off the end");
+	return 0;
+}
+
+static uint32_t ask(uint32_t arch, uint32_t nr, const uint64_t args[6])
+{
+	struct seccomp_data d = { .nr = (int)nr, .arch = arch, .instruction_pointer = 0xdeadbeefcafe };
+
+	if (args)
+		memcpy(d.args, args, sizeof(d.args));
+	return evaluate(&d);
+}
+
+static uint32_t ask1(int nr, unsigned arg, uint64_t value)
+{
+	uint64_t args[6] = { 0 };
+
+	args[arg] = value;
+	return ask(AUDIT_ARCH_X86_64, (uint32_t)nr, args);
+}
+
+static const char *name_of(uint32_t verdict)
+{
+	static char other[32];
+
+	switch (verdict) {
+	case SECCOMP_RET_ALLOW:
+		return "allow";
+	case SECCOMP_RET_USER_NOTIF:
+		return "kill";
+	case SECCOMP_RET_ERRNO | EPERM:
+		return "EPERM";
+	case SECCOMP_RET_ERRNO | ENOSYS:
+		return "ENOSYS";
+	case SECCOMP_RET_ERRNO | EAFNOSUPPORT:
+		return "EAFNOSUPPORT";
+	case SECCOMP_RET_ERRNO | EPROTONOSUPPORT:
+		return "EPROTONOSUPPORT";
+	case SECCOMP_RET_ERRNO:
+		return "zero";
+	default:
+		snprintf(other, sizeof(other), "0x%x", verdict);
+		return other;
+	}
+}
+
+#define ERRNO(n) (SECCOMP_RET_ERRNO | (n))
+
+/* ---- the program itself ---- */
+
+TEST(the_program_is_sound)
+{
+	size_t n = seccomp_guest_filter_len;
+
+	assert_true(n > 10 && n < BPF_MAXINSNS);
+	for (size_t pc = 0; pc < n; pc++) {
+		const struct sock_filter *i = &seccomp_guest_filter[pc];
+
+		switch (i->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			/* The number, the architecture, or the LOW half of an argument: with the high half never loaded, bits 32 to 63 cannot
+			 * change a verdict, whatever their value. */
+			ROW_OK(i->k == offsetof(struct seccomp_data, nr) || i->k == offsetof(struct seccomp_data, arch) ||
+			       (i->k >= offsetof(struct seccomp_data, args) && i->k < sizeof(struct seccomp_data) &&
+				(i->k - offsetof(struct seccomp_data, args)) % 8 == 0), "instruction %zu loads %u", pc, i->k);
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+		case BPF_RET | BPF_K:
+			break;
+		case BPF_JMP | BPF_JA:
+			ROW_OK(i->k < n && pc + 1 + i->k < n, "instruction %zu", pc);
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+		case BPF_JMP | BPF_JGE | BPF_K:
+			ROW_OK(pc + 1 + i->jt < n && pc + 1 + i->jf < n, "instruction %zu", pc);
+			break;
+		default:
+			fail_msg("instruction %zu has code 0x%x", pc, i->code);
+		}
+	}
+	/* Jumps only go forward, so a program whose last instruction returns cannot fall off its end. */
+	assert_int_equal(seccomp_guest_filter[n - 1].code, BPF_RET | BPF_K);
+	/* The architecture before anything else. */
+	assert_int_equal(seccomp_guest_filter[0].k, offsetof(struct seccomp_data, arch));
+	assert_int_equal(strlen(seccomp_guest_profile), 12);
+}
+
+/* Every return value is one that we know: no RET_TRACE, RET_LOG, RET_TRAP by accident. */
+TEST(returns_are_known)
+{
+	for (size_t pc = 0; pc < seccomp_guest_filter_len; pc++)
+		if (seccomp_guest_filter[pc].code == (BPF_RET | BPF_K))
+			ROW_OK(strncmp(name_of(seccomp_guest_filter[pc].k), "0x", 2) != 0, "instruction %zu returns 0x%x", pc, seccomp_guest_filter[pc].k);
+}
+
+/* Every instruction can be reached: a dead one is a rule that does not work. */
+TEST(nothing_is_dead)
+{
+	size_t n = seccomp_guest_filter_len;
+	bool *live = calloc(n + 1, 1);
+
+	live[0] = true;
+	for (size_t pc = 0; pc < n; pc++) {
+		const struct sock_filter *i = &seccomp_guest_filter[pc];
+
+		ROW_OK(live[pc], "instruction %zu", pc);
+		if (i->code == (BPF_JMP | BPF_JA)) {
+			live[pc + 1 + i->k] = true;
+		} else if (BPF_CLASS(i->code) == BPF_JMP) {
+			live[pc + 1 + i->jt] = true;
+			live[pc + 1 + i->jf] = true;
+		} else if (BPF_CLASS(i->code) != BPF_RET) {
+			live[pc + 1] = true;
+		}
+	}
+	free(live);
+}
+
+/* ---- the golden table ---- */
+
+static const uint32_t odd_numbers[] = {
+	1024, 4096, 0xffff, 0x10000, 0x3fffffff, 0x40000000, 0x40000001, 0x400003ff, 0x40000400, 0x4000ffff, 0x7fffffff, 0x80000000, 0xbfffffff,
+	0xc0000000, 0xc0000001, 0xfffffffe, 0xffffffff,
+};
+
+static void add_arch(struct buf *b, const char *title, uint32_t arch, uint32_t bit)
+{
+	uint32_t start = 0, before = 0;
+
+	/* Single numbers where system calls are, ranges above. */
+	for (uint32_t nr = 0; nr <= 1024; nr++) {
+		uint32_t v = nr < 1024 ? ask(arch, nr | bit, NULL) : 0;
+
+		if (nr < 512 && arch == AUDIT_ARCH_X86_64 && !bit) {
+			const char *name = seccomp_syscall_name(arch, (int)nr);
+
+			buf_fmt(b, "%s %u %s%s # %s\n", title, nr, name_of(v), args_read ? " by arguments" : "", name ? name : "-");
+			start = nr + 1;
+		} else if (nr > start && v != before) {
+			buf_fmt(b, "%s %u-%u %s\n", title, start, nr - 1, name_of(before));
+			start = nr;
+		}
+		before = v;
+	}
+}
+
+/* Values that mean something to a rule or stand beside one. */
+static const struct {
+	int nr;
+	const char *name;
+	unsigned arg;
+	uint32_t values[24];
+	size_t count;
+} int_rules[] = {
+#define RULE(name, arg, ...) { SYS_##name, #name, arg, { __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t) }
+	RULE(clone, 0, 0, 17, 0x100, 0x8000, 0x10000, 0x20000, 0x80, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
+	     0x3d0f00, 0x1200011, 0x7e028000, 0xffffffff),
+	RULE(fcntl, 1, 0, 1, 2, 3, 4, 8, 1023, 1024, 1025, 1026, 1027, 1030, 1033, 1036),
+	RULE(ioctl, 1, 0, 0x5401, 0x5410, 0x5411, 0x5412, 0x5413, 0x541b, 0x541c, 0x541d, 0x541e, 0x5421, 0x5422, 0x5423, 0x5424, 0x40046602,
+	     0x40086602, 0x40087602, 0x401c5820, 0x80086601, 0x40049409, 0x5450, 0x5451),
+	RULE(madvise, 2, 0, 4, 8, 11, 12, 13, 14, 21, 22, 23, 100),
+	RULE(mknod, 1, 0, 0644, 0100644, 0010644, 0140755, 0020666, 0060666, 0040755, 0120777, 0170000, 0160000),
+	RULE(mknodat, 2, 0, 0644, 0100644, 0010644, 0140755, 0020666, 0060666, 0040755, 0120777, 0170000, 0160000),
+	RULE(personality, 0, 0, 1, 8, 0x40000, 0x40008, 0x20000, 0x400000, 0xffffffff, 0xfffffffe, 0x7fffffff),
+	RULE(prctl, 0, 1, 4, 8, 15, 22, 23, 24, 28, 34, 35, 36, 38, 47, 59, 62, 66, 67, 68, 0x53564d41, 0x59616d61),
+	RULE(prlimit64, 0, 0, 1, 2, 100, 0x7fffffff, 0x80000000, 0xffffffff),
+	RULE(socket, 0, 0, 1, 2, 3, 4, 5, 9, 10, 15, 16, 17, 21, 29, 31, 37, 38, 40, 44, 45, 0x7fffffff, 0xffffffff),
+	RULE(socketpair, 0, 0, 1, 2, 10, 16, 17, 38, 40, 0x7fffffff, 0xffffffff),
+#undef RULE
+};
+
+static void add_rules(struct buf *b)
+{
+	for (size_t i = 0; i < COUNT(int_rules); i++)
+		for (size_t k = 0; k < int_rules[i].count; k++)
+			buf_fmt(b, "argument %s[%u]=0x%x %s\n", int_rules[i].name, int_rules[i].arg, int_rules[i].values[k],
+				name_of(ask1(int_rules[i].nr, int_rules[i].arg, int_rules[i].values[k])));
+	/* Sockets by all three arguments: what is allowed, in full. */
+	for (uint64_t domain = 0; domain < 64; domain++)
+		for (uint64_t type = 0; type < 16; type++)
+			for (uint64_t protocol = 0; protocol < 300; protocol++) {
+				uint64_t args[6] = { domain, type, protocol };
+
+				if (domain != 1 && ask(AUDIT_ARCH_X86_64, SYS_socket, args) == SECCOMP_RET_ALLOW)
+					buf_fmt(b, "socket %llu,%llu,%llu allow\n", (unsigned long long)domain, (unsigned long long)type,
+						(unsigned long long)protocol);
+			}
+}
+
+static void make_table(struct buf *b)
+{
+	buf_str(b, "# The verdicts of the guest's filter. Written by BELLJAR_GOLDEN=write tests/unit/test_seccomp: read the difference before you commit it.\n");
+	add_arch(b, "x86_64", AUDIT_ARCH_X86_64, 0);
+	add_arch(b, "i386", AUDIT_ARCH_I386, 0);
+	add_arch(b, "x32", AUDIT_ARCH_X86_64, X32);
+	add_arch(b, "aarch64", AUDIT_ARCH_AARCH64, 0);
+	for (size_t i = 0; i < COUNT(odd_numbers); i++)
+		buf_fmt(b, "x86_64 0x%x %s\n", odd_numbers[i], name_of(ask(AUDIT_ARCH_X86_64, odd_numbers[i], NULL)));
+	for (size_t i = 0; i < COUNT(odd_numbers); i++)
+		buf_fmt(b, "i386 0x%x %s\n", odd_numbers[i], name_of(ask(AUDIT_ARCH_I386, odd_numbers[i], NULL)));
+	add_rules(b);
+}
+
+/* One line without its comment (names come from the libseccomp of the day). */
+static size_t line_len(const char *p)
+{
+	size_t n = strcspn(p, "\n");
+	const char *comment = memchr(p, '#', n);
+
+	return comment ? (size_t)(comment - p) : n;
+}
+
+TEST(golden)
+{
+	struct buf now = BUF_INIT(1 << 20), old = BUF_INIT(1 << 20);
+	const char *mode = getenv("BELLJAR_GOLDEN"), *a, *b;
+	char block[4096];
+	size_t n, line = 1, wrong = 0;
+	FILE *f;
+
+	make_table(&now);
+	assert_false(now.failed);
+	f = fopen(golden_path, mode && strcmp(mode, "write") == 0 ? "w" : "r");
+	assert_non_null(f);
+	if (mode && strcmp(mode, "write") == 0) {
+		fwrite(now.data, 1, now.len, f);
+		fclose(f);
+		buf_done(&now);
+		return;
+	}
+	while ((n = fread(block, 1, sizeof(block), f)) > 0)
+		buf_add(&old, block, n);
+	fclose(f);
+	for (a = now.data, b = old.data ? old.data : ""; *a || *b; line++) {
+		size_t x = line_len(a), y = line_len(b);
+
+		if ((x != y || memcmp(a, b, x) != 0) && wrong++ < 10)
+			print_error("line %zu: golden '%.*s', now '%.*s'\n", line, (int)y, b, (int)x, a);
+		a += strcspn(a, "\n");
+		a += *a == '\n';
+		b += strcspn(b, "\n");
+		b += *b == '\n';
+	}
+	buf_done(&now);
+	buf_done(&old);
+	if (wrong)
+		fail_msg("%zu lines differ from %s", wrong, golden_path);
+}
+
+/* ---- high halves ---- */
+
+/* Every argument that any rule reads is in the table above (sockets: all three). */
+TEST(the_table_knows_every_rule)
+{
+	for (uint32_t nr = 0; nr < 1024; nr++) {
+		unsigned known = 0;
+
+		for (size_t i = 0; i < COUNT(int_rules); i++)
+			if (int_rules[i].nr == (int)nr)
+				known |= 1U << int_rules[i].arg;
+		if (nr == SYS_socket)
+			known |= 7;
+		for (uint64_t v = 0; v < 64; v++) {
+			uint64_t args[6] = { v, v, v, v, v, v };
+
+			ask(AUDIT_ARCH_X86_64, nr, args);
+			ROW_OK((args_read & ~known) == 0, "number %u reads arguments %x", nr, args_read);
+		}
+	}
+}
+
+static void check_high(int nr, uint64_t args[6], unsigned arg)
+{
+	static const uint64_t high[] = { 1ULL << 32, 0xffffffffULL << 32, 1ULL << 63, 0xdeadbeefULL << 32 };
+	uint64_t low = args[arg];
+	uint32_t want = ask(AUDIT_ARCH_X86_64, (uint32_t)nr, args);
+
+	for (size_t i = 0; i < COUNT(high); i++) {
+		args[arg] = low | high[i];
+		ROW_OK(ask(AUDIT_ARCH_X86_64, (uint32_t)nr, args) == want, "number %d, argument %u, value 0x%llx", nr, arg,
+		       (unsigned long long)args[arg]);
+	}
+	args[arg] = low;
+}
+
+TEST(high_halves_do_not_matter)
+{
+	for (size_t i = 0; i < COUNT(int_rules); i++) {
+		uint64_t args[6] = { 0 };
+
+		for (size_t k = 0; k < int_rules[i].count; k++) {
+			args[int_rules[i].arg] = int_rules[i].values[k];
+			check_high(int_rules[i].nr, args, int_rules[i].arg);
+		}
+		/* Constants of the program itself, and their neighbours. */
+		for (size_t pc = 0; pc < seccomp_guest_filter_len; pc++)
+			for (uint32_t d = 0; d < 3; d++) {
+				args[int_rules[i].arg] = (uint32_t)(seccomp_guest_filter[pc].k + d - 1);
+				check_high(int_rules[i].nr, args, int_rules[i].arg);
+			}
+	}
+	for (uint64_t domain = 0; domain < 20; domain++)
+		for (uint64_t type = 0; type < 7; type++)
+			for (size_t p = 0; p < 5; p++) {
+				static const uint64_t protocols[] = { 0, 1, 6, 17, 262 };
+				uint64_t args[6] = { domain, type, protocols[p] };
+
+				for (unsigned arg = 0; arg < 3; arg++)
+					check_high(SYS_socket, args, arg);
+			}
+}
+
+/* ---- what must hold whatever the golden file says ---- */
+
+TEST(foreign_entries_are_killed)
+{
+	for (uint32_t nr = 0; nr < 1024; nr++) {
+		ROW_OK(ask(AUDIT_ARCH_I386, nr, NULL) == SECCOMP_RET_USER_NOTIF, "i386 %u", nr);
+		ROW_OK(ask(AUDIT_ARCH_X86_64, nr | X32, NULL) == SECCOMP_RET_USER_NOTIF, "x32 %u", nr);
+	}
+	for (size_t i = 0; i < COUNT(odd_numbers); i++) {
+		ROW_OK(ask(AUDIT_ARCH_X86_64, odd_numbers[i], NULL) != SECCOMP_RET_ALLOW, "0x%x", odd_numbers[i]);
+		ROW_OK(ask(AUDIT_ARCH_I386, odd_numbers[i], NULL) != SECCOMP_RET_ALLOW, "0x%x", odd_numbers[i]);
+		ROW_OK(ask(0, odd_numbers[i], NULL) != SECCOMP_RET_ALLOW, "0x%x", odd_numbers[i]);
+	}
+}
+
+TEST(closed_doors)
+{
+	static const int closed[] = {
+		SYS_ptrace, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_clone3, SYS_bpf, SYS_userfaultfd,
+		SYS_perf_event_open, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+		SYS_open_by_handle_at, SYS_name_to_handle_at, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_getfd, SYS_kexec_load,
+		SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_iopl, SYS_ioperm, SYS_modify_ldt,
+		SYS_quotactl, SYS_syslog, SYS_acct, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_fsopen, SYS_fsmount, SYS_fsconfig,
+		SYS_fspick, SYS_open_tree, SYS_move_mount, SYS_mount_setattr, SYS_fanotify_init, SYS_kcmp, SYS_sethostname, SYS_setdomainname,
+		SYS_vhangup, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl, SYS_lookup_dcookie, SYS_nfsservctl, SYS_memfd_secret,
+	};
+	static const int needed[] = {
+		SYS_read, SYS_write, SYS_openat, SYS_close, SYS_mmap, SYS_munmap, SYS_brk, SYS_rt_sigaction, SYS_rt_sigreturn, SYS_execve,
+		SYS_exit, SYS_exit_group, SYS_futex, SYS_wait4, SYS_fork, SYS_vfork, SYS_getrandom, SYS_sendmsg, SYS_set_robust_list, SYS_rseq,
+	};
+
+	for (size_t i = 0; i < COUNT(closed); i++)
+		for (uint64_t v = 0; v < 4; v++) {
+			uint64_t args[6] = { v, v, v, v, v, v };
+
+			ROW_OK(ask(AUDIT_ARCH_X86_64, (uint32_t)closed[i], args) != SECCOMP_RET_ALLOW, "%d", closed[i]);
+		}
+	for (size_t i = 0; i < COUNT(needed); i++)
+		ROW_OK(ask(AUDIT_ARCH_X86_64, (uint32_t)needed[i], NULL) == SECCOMP_RET_ALLOW, "%d", needed[i]);
+	/* ENOSYS, never EPERM: glibc falls back to clone for threads only then. */
+	assert_int_equal(ask(AUDIT_ARCH_X86_64, SYS_clone3, NULL), ERRNO(ENOSYS));
+	/* Each namespace flag alone, and threads and fork as glibc makes them. */
+	for (unsigned bit = 0; bit < 32; bit++) {
+		bool forbidden = 0x7e028000U >> bit & 1;
+
+		ROW_OK((ask1(SYS_clone, 0, 1ULL << bit) == SECCOMP_RET_ALLOW) == !forbidden, "clone bit %u", bit);
+	}
+	assert_int_equal(ask1(SYS_clone, 0, 0x3d0f00), SECCOMP_RET_ALLOW);
+	assert_int_equal(ask1(SYS_clone, 0, 0x1200011), SECCOMP_RET_ALLOW);
+}
+
+TEST(names)
+{
+	assert_string_equal(seccomp_syscall_name(AUDIT_ARCH_X86_64, SYS_reboot), "reboot");
+	assert_string_equal(seccomp_syscall_name(AUDIT_ARCH_X86_64, (int)(X32 | 1)), "write");
+	assert_string_equal(seccomp_syscall_name(AUDIT_ARCH_I386, 4), "write");
+	for (int nr = -5; nr < 2000; nr++) {
+		seccomp_syscall_name(AUDIT_ARCH_X86_64, nr);
+		seccomp_syscall_name(AUDIT_ARCH_I386, nr);
+	}
+	assert_null(seccomp_syscall_name(AUDIT_ARCH_X86_64, -1));
+	assert_null(seccomp_syscall_name(AUDIT_ARCH_I386, -1));
+	assert_null(seccomp_syscall_name(AUDIT_ARCH_X86_64, INT32_MIN));
+	assert_string_equal(seccomp_arch_name(AUDIT_ARCH_I386, 1), "i386");
+	assert_string_equal(seccomp_arch_name(AUDIT_ARCH_X86_64, (int)X32), "x32");
+	assert_string_equal(seccomp_arch_name(AUDIT_ARCH_X86_64, 1), "x86_64");
+	assert_string_equal(seccomp_arch_name(1, 1), "unknown");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_program_is_sound), cmocka_unit_test(returns_are_known), cmocka_unit_test(nothing_is_dead), cmocka_unit_test(golden),
+		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(foreign_entries_are_killed),
+		cmocka_unit_test(closed_doors), cmocka_unit_test(names),
+	};
+
+	if (argc != 2) {
+		fputs("usage: test_seccomp GOLDEN\n", stderr);
+		return 2;
+	}
+	golden_path = argv[1];
+	return cmocka_run_group_tests_name("seccomp", tests, NULL, NULL);
+}
