@@ -135,7 +135,10 @@ static _Noreturn void become_maker(struct keeper *k, int sock, int up, int go)
 	gid_t gid = k->slot.gids.start;
 	char byte = 0;
 
-	if (!k->slot.rootless && (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0))
+	/* Root may make user namespaces where others may not (Ubuntu's AppArmor rule, a sysctl): that right is kept for the one call. */
+	if (!k->slot.rootless &&
+	    (setgroups(0, NULL) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(gid, gid, gid) < 0 ||
+	     setresuid(uid, uid, uid) < 0 || caps_set(CAP_BIT(CAP_SYS_ADMIN), NULL) < 0))
 		_exit(1);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0) {
 		byte = (char)errno; /* all of Linux's fit */

@@ -48,7 +48,7 @@ static bool has_part(const char *path, const char *const *names)
 	return false;
 }
 
-static bool is_git(const char *path)
+bool artifacts_is_git(const char *path)
 {
 	static const char *const git[] = { ".git", NULL };
 
@@ -59,7 +59,7 @@ static bool runs_on_host(const char *path)
 {
 	size_t n = strlen(path);
 
-	return is_git(path) || has_part(path, acting) || (n > 4 && strcasecmp(path + n - 4, ".pth") == 0);
+	return artifacts_is_git(path) || has_part(path, acting) || (n > 4 && strcasecmp(path + n - 4, ".pth") == 0);
 }
 
 static struct artifact *add(struct artifacts *x, const char *path)
@@ -316,7 +316,7 @@ static int read_record(struct artifacts *x, int in, const struct feed_rec *r, st
 	if (x->skip && strcmp(x->skip, name) == 0)
 		a->skipped = true;
 	/* git acts on its own data (hooks, filters, fsmonitor) in many commands: a guest's never reaches a host's repository. */
-	a->git = x->workspace && is_git(name);
+	a->git = x->workspace && artifacts_is_git(name);
 	/* Outside of the workspace copy, absolute names are put beneath --out as they are: tmp/x. */
 	memmove(name, relative, strlen(relative) + 1);
 	switch (r->type) {

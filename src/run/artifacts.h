@@ -31,6 +31,8 @@ struct artifacts {
 };
 
 void artifacts_init(struct artifacts *x, struct arena *a);
+/* A path of git's own: `.git` or anything below one. */
+bool artifacts_is_git(const char *path);
 /* Reads the records of an export (feed.h) until FEED_END; the stream is foreign: everything is checked. */
 int artifacts_read(struct artifacts *x, int in, struct err *e);
 

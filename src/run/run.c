@@ -114,7 +114,7 @@ static int feed_file(struct run *x, const struct request_file *q, struct err *e)
 	struct stat st;
 
 	/* It would cover a file of the caller's and then be copied over it. */
-	if (r->workspace && lstat(arena_fmt(x->arena, "%s/%s", r->workspace, q->path), &st) == 0 && !S_ISDIR(st.st_mode))
+	if (r->workspace && lstat(arena_fmt(x->arena, "%s/%s", r->workspace, q->path), &st) == 0)
 		return err_set(e, ERR_INPUT, "--file: --workspace has a '%s' of its own", q->path);
 	return q->source ? feeder_add_path(&x->feeder, q->source, q->path, "--file", e)
 			 : feeder_add_bytes(&x->feeder, q->path, q->content, q->len, q->mode, e);
@@ -659,7 +659,8 @@ static void remove_deleted(struct run *x, const struct strlist *sent, int dir)
 		const char *name = sent->v[i], *slash = strrchr(name, '/'), *leaf = slash ? slash + 1 : name;
 		auto_close int parent = -1;
 
-		if (bsearch(&name, have, n, sizeof(*have), compare_names))
+		/* git's own data does not come back, and does not go away either. */
+		if (artifacts_is_git(name) || bsearch(&name, have, n, sizeof(*have), compare_names))
 			continue;
 		parent = slash ? sys_openat2(dir, arena_dup_len(x->arena, name, (size_t)(slash - name)), O_PATH | O_DIRECTORY, 0,
 					     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)

@@ -402,8 +402,8 @@ def host_mounts():
 def temp_entries():
     """Folders and sockets that belljar may have left; lock files of the run folder are allowed to stay."""
     found = set()
-    # other suites on this machine have folders like belljar-e2e-x: belljar's own are named by user id
-    places = [(d, p) for d in ("/tmp", "/var/tmp", "/dev/shm") for p in ("belljar", "belljar-[0-9]*", ".belljar*")]
+    # other suites on this machine have folders like belljar-e2e-x, and /tmp/belljar-UID is the run folder of a user without XDG_RUNTIME_DIR
+    places = [(d, p) for d in ("/tmp", "/var/tmp", "/dev/shm") for p in ("belljar", ".belljar*")]
     places.append(("/run/belljar", "*"))
     if os.environ.get("XDG_RUNTIME_DIR"):
         places.append((os.environ["XDG_RUNTIME_DIR"] + "/belljar", "*"))
@@ -682,8 +682,14 @@ def dmesg():
 
 
 def kernel_complaints(before):
-    new = dmesg()[len(before):] if dmesg().startswith(before[:200]) else dmesg()
-    return re.findall(rb".*(?:WARNING:|BUG:|Oops|general protection|Call Trace).*", new)
+    """Warnings since `before`; out-of-memory reports have call traces too and are no complaint."""
+    def stamp(line):
+        m = re.match(rb"\[\s*([\d.]+)\]", line)
+        return float(m[1]) if m else 0.0
+
+    last = max((stamp(x) for x in before.splitlines()), default=0.0)
+    return [x for x in dmesg().splitlines()
+            if stamp(x) > last and re.search(rb"WARNING:|BUG:|Oops|general protection|kernel panic", x)]
 
 
 def remove_tree(path):

@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_sessionfinish():
-    harness.remove_base()
+    harness.remove_traces()
 
 
 @pytest.fixture(autouse=True)

@@ -58,8 +58,20 @@ def copy_of_binary():
 BELLJAR = copy_of_binary()
 
 
-def remove_base():
+_logs = set()  # that runs of this session left in the state folder
+
+
+def remove_traces():
+    """What the session itself made: its folder, and the logs of its runs."""
+    for log in _logs:
+        with contextlib.suppress(OSError):
+            os.unlink(log)
     shutil.rmtree(BASE, ignore_errors=True)
+
+
+def has_sanitizer():
+    """ASan keeps what is freed for a while: sizes say nothing then."""
+    return any(b"__asan_init" in f.read_bytes() for f in BELLJAR.parent.glob("belljar*"))
 
 
 def in_subfile(path, user):
@@ -217,6 +229,10 @@ class Completed:
         if out.lstrip().startswith((b"{", b"[")):
             with contextlib.suppress(ValueError):
                 self.result = json.loads(out)
+        whole = self.result if isinstance(self.result, dict) else {}
+        for step in (whole, whole.get("compile")):
+            if isinstance(step, dict) and isinstance(step.get("log"), dict):
+                _logs.update(step["log"].values())
 
     def __getitem__(self, key):
         assert self.result is not None, f"no result object: {self}"
