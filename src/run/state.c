@@ -111,22 +111,26 @@ static int runs_dir(char *out, size_t size, struct err *e)
 int state_register(struct state_run *out, const char *id, const char *command, struct err *e)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char dir[256], line[256];
+	char dir[256], fresh[320], line[256];
 	size_t n;
 
 	out->fd = -1;
 	if (runs_dir(dir, sizeof(dir), e) < 0)
 		return -1;
 	snprintf(out->path, sizeof(out->path), "%s/%s", dir, id);
-	out->fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (out->fd < 0 || fcntl(out->fd, F_SETLK, &lock) < 0)
-		return err_sys(e, "enter the run in %s", dir);
+	snprintf(fresh, sizeof(fresh), "%s/.%s", dir, id);
 	snprintf(line, sizeof(line), "%llu %.150s", (unsigned long long)time(NULL), command);
 	for (n = 0; line[n]; n++)
 		if ((unsigned char)line[n] < ' ' || line[n] == 0x7f)
 			line[n] = '?';
-	if (fd_write_all(out->fd, line, n) < 0)
-		return err_sys(e, "enter the run in %s", dir);
+	/* Locked before it has its name: an entry without a lock is a dead one to whoever lists them. */
+	out->fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out->fd < 0 || fcntl(out->fd, F_SETLK, &lock) < 0 || fd_write_all(out->fd, line, n) < 0 || rename(fresh, out->path) < 0) {
+		err_sys(e, "enter the run in %s", dir);
+		unlink(fresh);
+		fd_close(&out->fd);
+		return -1;
+	}
 	return 0;
 }
 
