@@ -15,27 +15,22 @@
 #include "jar/root.h"
 #include "kernel/caps.h"
 #include "kernel/mount.h"
+#include "kernel/net.h"
 #include "kernel/sys.h"
 
 struct init_ctx {
 	struct jar *j;
 	int control, report;
 	int proc; /* the jar's own proc, until it is attached */
+	int sys;  /* /proc/sys of the host's, for what init sets in its own namespaces */
 	int spaces[SPACES];
 };
 
-/* As late as possible: they are being made while we mount. Then into the network. */
-static int init_take_spaces(void *p, struct err *e)
+static int init_loopback(void *p, struct err *e)
 {
 	struct jar *j = ((struct init_ctx *)p)->j;
 
-	if (spaces_take(&j->spaces, &j->userns, &j->netns, e) < 0)
-		return -1;
-	if (j->spec.flags & JAR_NET_HOST || j->netns < 0)
-		return 0;
-	if (setns(j->netns, CLONE_NEWNET) < 0)
-		return err_sys(e, "enter the network namespace");
-	return 0;
+	return j->spec.flags & JAR_NET_HOST || hook_disabled("netns") ? 0 : net_loopback_up(e);
 }
 
 /* Descriptors lead to the maker's mounts; ours are copies of them, found at the same place. */
@@ -60,10 +55,11 @@ static int init_pid_max(void *p, struct err *e)
 	char text[24];
 
 	(void)e;
+	((struct init_ctx *)p)->sys = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!j->spec.pids)
 		return 0;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)(max < 301 ? 301 : max));
-	(void)!fd_write_file(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
+	(void)!fd_write_file(((struct init_ctx *)p)->sys, "kernel/pid_max", text);
 	return 0;
 }
 
@@ -144,7 +140,7 @@ static int init_hostname(void *p, struct err *e)
 /* While /proc/self may be read: a guest enters these. */
 static int init_open_spaces(void *p, struct err *e)
 {
-	static const char *const names[SPACES] = { "mnt", "ipc", "uts", "net", "user" };
+	static const char *const names[SPACE_USER] = { "mnt", "ipc", "uts", "net" };
 	struct init_ctx *c = p;
 	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -153,14 +149,56 @@ static int init_open_spaces(void *p, struct err *e)
 		if (c->spaces[i] < 0)
 			return err_sys(e, "open the jar's %s namespace", names[i]);
 	}
-	c->spaces[SPACE_USER] = c->j->userns;
 	return 0;
 }
 
-static int init_enter_userns(void *p, struct err *e)
+/*
+ * Second layer under the filter: inside U2 no user namespace can be made any more, and without one no other kind (KS-07, KS-15). A rootless
+ * caller's jars share that user's inotify quota: none may take it all (RE-21). Few files, for each lookup in /proc/sys/user
+ * walks past the entries of every other namespace.
+ */
+static int set_shares(int sys, bool shared_quota, struct err *e)
 {
-	if (setns(((struct init_ctx *)p)->j->userns, CLONE_NEWUSER) < 0)
-		return err_sys(e, "enter the guest's user namespace");
+	static const struct {
+		const char *name, *value;
+	} files[] = {
+		{ "user/max_user_namespaces", "0" },
+		{ "user/max_inotify_instances", "16" },
+		{ "user/max_inotify_watches", "8192" },
+	};
+	size_t count = shared_quota ? sizeof(files) / sizeof(files[0]) : 1;
+
+	if (hook_disabled("max_userns"))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (fd_write_file(sys, files[i].name, files[i].value) < 0 && (i == 0 || errno != ENOENT))
+			return err_sys(e, "forbid nested namespaces: write /proc/sys/%s", files[i].name);
+	return 0;
+}
+
+uint32_t jar_init_uid(uint32_t guest_uid)
+{
+	return guest_uid == 65533 ? 65532 : 65533;
+}
+
+/* U2. Every mount is made; from here on there is nothing left that U1's rights are needed for. */
+static int init_make_userns(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	struct jar_report r = { .type = REPORT_MAP_ME };
+	char byte;
+
+	if (unshare(CLONE_NEWUSER) < 0) {
+		err_sys(e, "make the guest's user namespace");
+		return err_hint(e, "user namespaces are off or used up: sysctl user.max_user_namespaces");
+	}
+	if (fd_send(c->report, &r, sizeof(r), NULL, 0) < 0 || fd_read_all(c->control, &byte, 1) != 0 || byte != CONTROL_MAPPED)
+		return err_set(e, ERR_SETUP, "the maker gave the jar up");
+	if (set_shares(c->sys, c->j->ids.shared_quota, e) < 0)
+		return -1;
+	c->spaces[SPACE_USER] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	if (c->spaces[SPACE_USER] < 0)
+		return err_sys(e, "open the guest's user namespace");
 	return 0;
 }
 
@@ -232,6 +270,7 @@ static int init_hand_over(void *p, struct err *e)
 }
 
 const struct step init_steps[] = {
+	{ "jar-loopback", NULL, init_loopback },
 	{ "jar-root", NULL, init_root },
 	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
@@ -240,11 +279,10 @@ const struct step init_steps[] = {
 	{ "jar-binds", NULL, init_binds },
 	{ "jar-attach-proc", NULL, init_attach_proc },
 	{ "jar-readonly", "readonly", init_readonly },
-	{ "jar-spaces", NULL, init_take_spaces },
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
 	{ "init-spaces", NULL, init_open_spaces },
-	{ "init-userns", NULL, init_enter_userns },
+	{ "init-userns", NULL, init_make_userns },
 	{ "init-ids", "init_uid", init_ids },
 	{ "init-caps", NULL, init_caps },
 	{ "init-undumpable", "dumpable", init_undumpable },
@@ -267,7 +305,7 @@ static int scrub(struct err *e)
 
 void init_main(struct jar *j, int control, int report)
 {
-	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1 };
+	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1, .sys = -1 };
 	struct jar_report r = { 0 };
 	char byte;
 

@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "jar/spaces.h"
 #include "jar/spec.h"
 #include "jar/step.h"
 
@@ -20,12 +19,19 @@
  *   guest namespace U2 (in U1)  init, guest     own nothing: U2 owns no other namespace, so even a guest with all
  *                                               capabilities in U2 could not mount, configure or trace anything
  *
- * init is pid 1: it builds the jar's mounts with U1's rights, then enters U2 under an id of its own, keeps CAP_KILL and
- * waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
+ * init is pid 1: it builds the jar's mounts with U1's rights, then makes U2, whose maps the maker writes, takes an id of its own in it,
+ * keeps CAP_KILL and waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
  *
  * A guest is a child of the maker that is born in the jar's pid namespace (and v2 cgroup), enters the v1 cgroups, and
  * enters the jar's namespaces. It gives everything away, then reads the request's bytes (feed.h), then executes.
  */
+
+/* Ids in U1. Where only one id could be had, all three are 0. */
+struct jar_ids {
+	uid_t init, guest;
+	bool single;
+	bool shared_quota; /* rootless: the kernel charges all jars of a user to that user */
+};
 
 /* What init and guests inherit from the maker by fork. */
 struct jar {
@@ -37,8 +43,6 @@ struct jar {
 	int root;		  /* template, in the maker's mount namespace; in init, in its own */
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
-	struct spaces spaces;	  /* U2 and the network, on their way */
-	int userns, netns;	  /* in init, once they have come */
 	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
 	int init_pidfd;
 	pid_t init_pid;
@@ -49,19 +53,22 @@ struct jar {
 	unsigned task_count;
 };
 
-enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
+enum { GATE_READY = 'r', CONTROL_SCRUB = 's', CONTROL_MAPPED = 'm' };
 
 /* The namespaces that a guest enters, as init hands them over: through its pidfd one would need the right to trace it, and init is
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
 enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 
-enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED };
+enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED, REPORT_MAP_ME };
 
 /* Said by init or a guest-to-be to the maker; on an error nothing follows. */
 struct jar_report {
 	uint32_t type;
 	struct err err;
 };
+
+/* The number init has inside U2. */
+uint32_t jar_init_uid(uint32_t guest_uid);
 
 /* pid 1 of a jar, right after clone. `control` and `report` are its ends. Never returns. */
 _Noreturn void init_main(struct jar *j, int control, int report);

@@ -16,6 +16,7 @@
 #include "base/hook.h"
 #include "jar/feed.h"
 #include "jar/root.h"
+#include "kernel/idmap.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
@@ -76,17 +77,9 @@ static int maker_root(void *p, struct err *e)
 	return m->jar.root < 0 ? -1 : 0;
 }
 
-static int maker_spaces(void *p, struct err *e)
-{
-	struct maker *m = p;
-
-	return spaces_begin(&m->jar.spaces, &m->jar.ids, e);
-}
-
 const struct step maker_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
-	{ "maker-spaces", NULL, maker_spaces },
 	{ "maker-private", NULL, maker_private },
 	{ "maker-root", NULL, maker_root },
 };
@@ -151,15 +144,17 @@ static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, st
 	return 0;
 }
 
-/* init: its own pid, mount, ipc and uts namespaces; it enters the network namespace that was made ahead. */
+/* init: its own pid, mount, ipc, uts and (empty) network namespaces, all owned by U1. */
 static int clone_init(struct maker *m, struct err *e)
 {
 	struct jar *j = &m->jar;
 	int control[2], report[2];
-	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
 
 	if (hook_disabled("ipcns"))
 		flags &= ~(uint64_t)CLONE_NEWIPC;
+	if (j->spec.flags & JAR_NET_HOST || hook_disabled("netns"))
+		flags &= ~(uint64_t)CLONE_NEWNET;
 	if (pipe2(control, O_CLOEXEC) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make init's channels");
@@ -174,7 +169,6 @@ static int clone_init(struct maker *m, struct err *e)
 	}
 	close(control[0]);
 	close(report[1]);
-	fd_close(&j->spaces.sock);
 	j->control = control[1];
 	j->init_report = report[0];
 	if (j->init_pid < 0)
@@ -190,8 +184,6 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 	if (m->made || j->data >= 0)
 		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
 	j->spec = msg->spec;
-	/* The number inside is the map's, which is written when init takes the namespaces. */
-	j->spaces.uid = j->spec.uid;
 	if (step_point("jar-users", e) < 0 ||
 	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 ||
 	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-disk", e) < 0)
@@ -331,6 +323,22 @@ static void on_export(struct maker *m, const struct maker_msg *msg, int *fds)
 
 /* ---- events ---- */
 
+/* U2's maps: the guest and init, each one id of U1. */
+static void map_init(struct maker *m)
+{
+	struct jar *j = &m->jar;
+	struct err e = { 0 };
+	char map[96], byte = CONTROL_MAPPED;
+
+	if (j->ids.single)
+		snprintf(map, sizeof(map), "%u 0 1\n", j->spec.uid);
+	else
+		snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", j->spec.uid, j->ids.guest, jar_init_uid(j->spec.uid), j->ids.init);
+	if (step_point("jar-maps", &e) < 0 || idmap_write(j->init_pid, map, map, j->ids.single, &e) < 0 ||
+	    (write(j->control, &byte, 1) != 1 && err_sys(&e, "answer init")))
+		say_failed(m, &e);
+}
+
 static void on_init_report(struct maker *m)
 {
 	struct jar_report r;
@@ -348,6 +356,8 @@ static void on_init_report(struct maker *m)
 	}
 	if (r.type == REPORT_ERROR)
 		say_failed(m, &r.err);
+	else if (r.type == REPORT_MAP_ME)
+		map_init(m);
 	else if (r.type == REPORT_SCRUBBED)
 		say(m, &out, MAKER_SCRUBBED, NULL, 0);
 }
@@ -469,10 +479,8 @@ void maker_main(int sock, const struct jar_ids *ids)
 	struct err e = { 0 };
 
 	m.sock = sock;
-	m.jar.netns = -1;
-	m.jar.spaces.sock = -1;
 	m.jar.ids = *ids;
-	m.jar.root = m.jar.data = m.jar.userns = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
+	m.jar.root = m.jar.data = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;
 	m.guest = (struct guest){ .pidfd = -1, .report = -1, .listener = -1 };
 	signal(SIGPIPE, SIG_IGN);

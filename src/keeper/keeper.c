@@ -790,6 +790,7 @@ static int drop_rights(struct err *e)
 
 static int make_cgroups(struct keeper *k, struct err *e)
 {
+	cgroup_host_open(&k->cg_host);
 	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, e) < 0)
 		return -1;
 	k->cg_made = true;
@@ -803,11 +804,16 @@ static int prepare(struct keeper *k, struct err *e)
 	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
 	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0)
 		return -1;
-	cgroup_host_open(&k->cg_host);
-	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are made. */
-	if (cgroup_has_v2(&k->cg_host))
+	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. */
+	if (cgroup_is_unified())
 		return make_cgroups(k, e) < 0 ? -1 : start_maker(k, e);
-	return start_maker(k, e) < 0 ? -1 : make_cgroups(k, e);
+	if (start_maker(k, e) < 0 || make_cgroups(k, e) < 0)
+		return -1;
+	if (!cgroup_has_v2(&k->cg_host))
+		return 0;
+	/* A hybrid host that has given v2 a controller: once more, in the right order. */
+	stop_maker(k);
+	return start_maker(k, e);
 }
 
 #ifdef BELLJAR_TEST_HOOKS
@@ -815,7 +821,7 @@ static int prepare(struct keeper *k, struct err *e)
 static int print_steps(void)
 {
 	static const char *const points[] = { "keeper-rights", "keeper-slot", "maker-clone", "maker-maps", "cgroup-make",
-					      "cgroup-limits", "jar-users", "jar-sources",
+					      "cgroup-limits", "jar-users", "jar-sources", "jar-maps",
 					      "jar-disk", "jar-clone", "guest-clone" };
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)

@@ -5,10 +5,12 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "base/fd.h"
@@ -263,6 +265,13 @@ void cgroup_host_open(struct cgroup_host *h)
 			 geteuid() == 0 ? "no controller could be enabled"
 					: "no cgroup is delegated to this user (on systemd: run inside "
 					  "'systemd-run --user --scope')");
+}
+
+bool cgroup_is_unified(void)
+{
+	struct statfs s;
+
+	return statfs("/sys/fs/cgroup", &s) == 0 && s.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 bool cgroup_has_v2(const struct cgroup_host *h)

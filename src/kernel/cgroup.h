@@ -63,6 +63,8 @@ struct cgroup_counters {
 /* Looks for every controller and opens (and, where allowed, makes) our parent folder "belljar". Never
  * fails: what is missing is -1 and said in `why`. */
 void cgroup_host_open(struct cgroup_host *h);
+/* True on a host with v2 alone, by one look. */
+bool cgroup_is_unified(void);
 bool cgroup_has_v2(const struct cgroup_host *h);
 void cgroup_host_close(struct cgroup_host *h);
 const char *cgroup_version_name(int version);
