@@ -51,14 +51,15 @@ static int init_root(void *p, struct err *e)
 static int init_pid_max(void *p, struct err *e)
 {
 	struct jar *j = ((struct init_ctx *)p)->j;
-	uint64_t max = j->spec.pids + 2;
+	/* Once the numbers have wrapped the kernel gives out none below 300. */
+	uint64_t max = 300 + j->spec.pids + 64;
 	char text[24];
 
 	(void)e;
 	((struct init_ctx *)p)->sys = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!j->spec.pids)
 		return 0;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)(max < 301 ? 301 : max));
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)max);
 	(void)!fd_write_file(((struct init_ctx *)p)->sys, "kernel/pid_max", text);
 	return 0;
 }
