@@ -265,6 +265,14 @@ static int enter_cwd(void *p, struct err *e)
 	return 0;
 }
 
+/* On a merged system these are links into /usr, which has its rule. */
+static bool own_tree(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int enter_landlock(void *p, struct err *e)
 {
 	struct jar *j = ((struct enter_ctx *)p)->j;
@@ -278,12 +286,12 @@ static int enter_landlock(void *p, struct err *e)
 	} rules[] = {
 		{ "/", LANDLOCK_READ, true },
 		{ "/usr", LANDLOCK_READ_EXEC, true },
-		{ "/bin", LANDLOCK_READ_EXEC, true },
-		{ "/sbin", LANDLOCK_READ_EXEC, true },
-		{ "/lib", LANDLOCK_READ_EXEC, true },
-		{ "/lib32", LANDLOCK_READ_EXEC, access("/lib32", F_OK) == 0 },
-		{ "/lib64", LANDLOCK_READ_EXEC, access("/lib64", F_OK) == 0 },
-		{ "/libx32", LANDLOCK_READ_EXEC, access("/libx32", F_OK) == 0 },
+		{ "/bin", LANDLOCK_READ_EXEC, own_tree("/bin") },
+		{ "/sbin", LANDLOCK_READ_EXEC, own_tree("/sbin") },
+		{ "/lib", LANDLOCK_READ_EXEC, own_tree("/lib") },
+		{ "/lib32", LANDLOCK_READ_EXEC, own_tree("/lib32") },
+		{ "/lib64", LANDLOCK_READ_EXEC, own_tree("/lib64") },
+		{ "/libx32", LANDLOCK_READ_EXEC, own_tree("/libx32") },
 		{ "/workspace", rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
 		{ "/tmp", rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
 		{ ROOT_HOME, rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },

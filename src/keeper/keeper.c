@@ -328,7 +328,7 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	/* Before the first guest every counter is zero. */
 	memset(&k->base, 0, sizeof(k->base));
 	if (k->guests++) {
-		cgroup_read(&k->cg, &k->cg_host, &k->base);
+		cgroup_read(&k->cg, &k->cg_host, true, &k->base);
 		k->peaks_reset = cgroup_reset_peaks(&k->cg, &k->cg_host);
 	}
 	k->polled_pids_peak = k->polled_memory_peak = 0;
@@ -548,7 +548,7 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 	    poll(&init, 1, 0) > 0)
 		k->ev.ended_by = JAR_ENDED_OUTSIDE;
 	/* Counters first, while they are about this guest alone; then death for what it left behind. */
-	cgroup_read(&k->cg, &k->cg_host, &c);
+	cgroup_read(&k->cg, &k->cg_host, k->guests > 1, &c);
 	look_at_disk(k);
 	if (k->last)
 		kill_jar(k);
@@ -685,7 +685,7 @@ static void look_at_tree(struct keeper *k)
 
 	if (k->cg.dir[CGROUP_MEMORY] >= 0) {
 		if (k->guests > 1) {
-			cgroup_read(&k->cg, &k->cg_host, &c);
+			cgroup_read(&k->cg, &k->cg_host, true, &c);
 			max_of(&k->polled_memory_peak, c.memory_now_bytes);
 			max_of(&k->polled_pids_peak, c.pids_now);
 		}

@@ -536,7 +536,7 @@ uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h)
 					 : read_num(dir, "cpuacct.usage");
 }
 
-void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgroup_counters *out)
+void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out)
 {
 	struct cgroup_counters c = { 0 };
 	int dir = g->dir[CGROUP_MEMORY];
@@ -545,7 +545,8 @@ void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgr
 		bool v2 = h->ctl[CGROUP_MEMORY].v2;
 
 		c.have |= 1U << CGROUP_MEMORY;
-		c.memory_now_bytes = read_num(dir, v2 ? "memory.current" : "memory.usage_in_bytes");
+		if (now)
+			c.memory_now_bytes = read_num(dir, v2 ? "memory.current" : "memory.usage_in_bytes");
 		c.memory_peak_bytes = read_num(dir, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
 		c.memory_limit_hits = v2 ? read_key(dir, "memory.events", "max") : read_num(dir, "memory.failcnt");
 		c.oom_kills = v2 ? read_key(dir, "memory.events", "oom_kill")
@@ -565,8 +566,9 @@ void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgr
 	dir = g->dir[CGROUP_PIDS];
 	if (dir >= 0) {
 		c.have |= 1U << CGROUP_PIDS;
-		c.pids_now = read_num(dir, "pids.current");
 		c.pids_peak = read_num(dir, "pids.peak"); /* from 6.1 on */
+		if (now || !c.pids_peak)
+			c.pids_now = read_num(dir, "pids.current");
 		if (c.pids_peak < c.pids_now)
 			c.pids_peak = c.pids_now;
 		c.pids_limit_hits = read_key(dir, "pids.events", "max");

@@ -80,8 +80,8 @@ int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const stru
 		 struct err *e);
 /* Enters the v1 groups: the calling process, which must have one thread, moves itself through its `tasks` descriptors. */
 int cgroup_enter_v1(const int *tasks, unsigned count, struct err *e);
-/* Reads what there is; missing files leave zeros. */
-void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, struct cgroup_counters *out);
+/* Reads what there is; missing files leave zeros. `now`: also what is in use at this moment. */
+void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out);
 /* Sets the highest memory use back to what is used now; false where the kernel cannot. */
 bool cgroup_reset_peaks(const struct cgroup *g, const struct cgroup_host *h);
 /* CPU time used so far in nanoseconds; 0 when not known. */
