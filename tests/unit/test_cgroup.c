@@ -136,7 +136,7 @@ TEST(counters)
 	temp_write(&t, "pids.current", "4\n");
 	temp_write(&t, "pids.events", "max 9\n");
 	fake(&g, &h, &t, true);
-	cgroup_read(&g, &h, &c);
+	cgroup_read(&g, &h, true, &c);
 	assert_int_equal(c.memory_now_bytes, 10);
 	assert_int_equal(c.memory_peak_bytes, 20);
 	assert_int_equal(c.memory_limit_hits, 3);
@@ -153,7 +153,7 @@ TEST(counters)
 	temp_write(&t, "cpuacct.usage", "71\n");
 	temp_write(&t, "pids.peak", "6\n");
 	fake(&g, &h, &t, false);
-	cgroup_read(&g, &h, &c);
+	cgroup_read(&g, &h, true, &c);
 	assert_int_equal(c.memory_now_bytes, 11);
 	assert_int_equal(c.memory_peak_bytes, 21);
 	assert_int_equal(c.memory_limit_hits, 31);
@@ -163,7 +163,7 @@ TEST(counters)
 	assert_int_equal(c.pids_peak, 6);
 	/* Nothing there: nothing claimed. */
 	cgroup_init(&g);
-	cgroup_read(&g, &h, &c);
+	cgroup_read(&g, &h, true, &c);
 	assert_int_equal(c.have, 0);
 	assert_int_equal(c.oom_kills, 0);
 	temp_remove(&t);
