@@ -155,12 +155,18 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsign
 			    .msg_controllen = sizeof(c.buf) };
 	int got[FD_SEND_MAX];
 	unsigned count = 0;
+	bool reset = false;
 	ssize_t n;
 
 	*nfds = 0;
-	do
+	/* A peer that ended with a message of ours unread: the kernel says that first, the peer's last words after it. */
+	do {
 		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+		if (n < 0 && errno == ECONNRESET && !reset) {
+			reset = true;
+			errno = EINTR;
+		}
+	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -1;
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h; h = CMSG_NXTHDR(&m, h)) {

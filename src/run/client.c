@@ -63,9 +63,6 @@ void client_read(struct client *c, struct keeper_event *ev)
 	unsigned nfds;
 	ssize_t n = fd_recv(c->sock, ev, sizeof(*ev), NULL, 0, &nfds);
 
-	/* It ended with a request of ours unread: the kernel says that first, its last words after. */
-	if (n < 0 && errno == ECONNRESET)
-		n = fd_recv(c->sock, ev, sizeof(*ev), NULL, 0, &nfds);
 	if (n == sizeof(*ev))
 		return;
 	memset(ev, 0, sizeof(*ev));
