@@ -125,36 +125,29 @@ static void emit_leaf(const struct range *r)
 		emit_return(r->action);
 }
 
-/* Binary search; the accumulator holds the number. The right half is reached by a long jump (BPF's conditional ones reach 255). */
+/* Binary search; the accumulator holds the number. BPF's conditional jumps reach 255 instructions: past that the right half is reached by a
+ * long jump in front of the left one. */
 static void emit_tree(size_t lo, size_t hi)
 {
-	size_t mid = (lo + hi) / 2, test, jump;
+	size_t mid = (lo + hi) / 2, test, left, len;
 
 	if (hi - lo == 1) {
 		emit_leaf(&ranges[lo]);
 		return;
 	}
 	test = emit(BPF_JMP | BPF_JGE | BPF_K, 0, 0, ranges[mid].first);
-	jump = SIZE_MAX;
-	{
-		size_t before = prog_len, left_len;
-		struct sock_filter saved[PROG_MAX];
-
-		emit_tree(lo, mid);
-		left_len = prog_len - before;
-		if (left_len > 255) {
-			/* Too far: jge takes the next instruction, a long jump over the left half. */
-			memcpy(saved, prog + before, left_len * sizeof(prog[0]));
-			prog_len = before;
-			jump = emit(BPF_JMP | BPF_JA, 0, 0, (uint32_t)left_len);
-			memcpy(prog + prog_len, saved, left_len * sizeof(prog[0]));
-			prog_len += left_len;
-			prog[test].jf = 1;
-		} else {
-			prog[test].jt = (uint8_t)left_len;
-		}
+	left = prog_len;
+	emit_tree(lo, mid);
+	len = prog_len - left;
+	if (len <= 255) {
+		prog[test].jt = (uint8_t)len;
+	} else {
+		/* Jumps inside the left half are relative: it can be moved by one. */
+		emit_return(ACT_ENOSYS);
+		memmove(prog + left + 1, prog + left, len * sizeof(prog[0]));
+		prog[left] = (struct sock_filter){ BPF_JMP | BPF_JA, 0, 0, (uint32_t)len };
+		prog[test].jf = 1;
 	}
-	(void)jump;
 	emit_tree(mid, hi);
 }
 

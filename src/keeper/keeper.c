@@ -72,7 +72,16 @@ struct keeper {
 	uint64_t busy_until_ns; /* END, SCRUB or EXPORT is under way until then at the latest */
 };
 
-static void kill_jar(struct keeper *k);
+/* Init first: its end is the end of every process of the jar, whatever they do. */
+static void kill_jar(struct keeper *k)
+{
+	if (k->init_pidfd >= 0)
+		sys_pidfd_send_signal(k->init_pidfd, SIGKILL, NULL, 0);
+	if (k->cg_made)
+		cgroup_kill(&k->cg);
+	if (k->guest_pidfd >= 0)
+		sys_pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
+}
 
 static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
 {
@@ -215,17 +224,6 @@ static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, con
 }
 
 /* ---- death ---- */
-
-/* Init first: its end is the end of every process of the jar, whatever they do. */
-static void kill_jar(struct keeper *k)
-{
-	if (k->init_pidfd >= 0)
-		sys_pidfd_send_signal(k->init_pidfd, SIGKILL, NULL, 0);
-	if (k->cg_made)
-		cgroup_kill(&k->cg);
-	if (k->guest_pidfd >= 0)
-		sys_pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
-}
 
 /* May come before there is anything to kill: then it is done when there is (on_made, on_guest). */
 static void end_guest(struct keeper *k, uint32_t why)
