@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* belljar run: one program in one jar. */
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -205,6 +206,23 @@ static void report(const struct result *res, const struct request *r)
 	}
 }
 
+/* Output that could not be written (a full disk) was lost, however well the program ended. A reader that went away wanted no more. */
+static void check_lost(struct result *res)
+{
+	struct err e = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		const struct output *o = &res->run.out[i];
+
+		if (!res->run.there || !o->live_broken || o->live_errno == EPIPE)
+			continue;
+		errno = o->live_errno;
+		err_sys(&e, "write standard %s", i ? "error" : "output");
+		e.kind = ERR_INPUT;
+		verdict_error(&res->verdict, &e);
+	}
+}
+
 /* Errors before the jar: with --json they are a result like any other. */
 static int report_error(const struct err *e, const struct request *r, struct result *res)
 {
@@ -277,8 +295,14 @@ int cmd_run(int argc, char **argv)
 	opt.terminal[0] = isatty(1);
 	opt.terminal[1] = isatty(2);
 	run_execute(&req, &opt, &client, &arena, &res);
+	check_lost(&res);
 	report(&res, &req);
 	status = res.verdict.exit_status;
+	/* A result that nobody could read is no success. */
+	if (fflush(stdout) != 0) {
+		err_sys(&e, "write the result");
+		status = cli_error(&e);
+	}
 	run_result_done(&res);
 	state_unregister(&entry);
 out:

@@ -104,8 +104,10 @@ static void pass_on(struct output *o, const char *data, size_t len)
 		data = shown.data;
 		len = shown.len;
 	}
-	if (len && fd_write_all(o->live, data, len) < 0)
+	if (len && fd_write_all(o->live, data, len) < 0) {
+		o->live_errno = errno;
 		o->live_broken = true;
+	}
 }
 
 int output_add(struct output *o, const char *data, size_t len, const char *log_name, struct err *e)

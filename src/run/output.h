@@ -29,7 +29,8 @@ struct output {
 	int live;	     /* where bytes go at once, -1: nowhere */
 	bool escape;	     /* `live` is a terminal: control sequences are made visible */
 	struct escaper escaper;
-	bool live_broken;    /* the reader went away */
+	bool live_broken;    /* it cannot be written any more */
+	int live_errno;	     /* why */
 	bool keep_log;
 	int log;
 	uint64_t logged;
