@@ -14,7 +14,7 @@ trap 'rm -f "$log"' EXIT
 # Adds up pytest's last line: "3 failed, 120 passed, 4 skipped in 9.87s".
 count() {
 	local line
-	line=$(grep -E '^=*[^=]*[0-9]+ (passed|failed|skipped|error)' "$log" | tail -n 1)
+	line=$(grep -aE '^=*[^=]*[0-9]+ (passed|failed|skipped|error)' "$log" | tail -n 1)
 	passed=$((passed + $(grep -oE '[0-9]+ passed' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
 	failed=$((failed + $(grep -oE '[0-9]+ failed' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
 	failed=$((failed + $(grep -oE '[0-9]+ errors?' <<<"$line" | grep -oE '[0-9]+' || echo 0)))
@@ -39,15 +39,17 @@ py() {
 	/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs "$@"
 }
 
-# meson prints "Ok: N" and "Fail: N".
+# meson prints "Ok: N", "Fail: N", "Timeout: N".
 unit() {
-	local dir=$1
+	local dir=$1 status=0 bad
 	printf '\n== unit tests\n'
-	meson test -C "$dir" --print-errorlogs >"$log" 2>&1 || { cat "$log"; broken=$((broken + 1)); }
-	grep -E '^(Ok|Fail|Timeout|Skipped):' "$log"
-	passed=$((passed + $(awk '/^Ok:/ {print $2}' "$log" | tail -n 1)))
-	failed=$((failed + $(awk '/^(Fail|Timeout):/ {n += $2} END {print n + 0}' "$log")))
-	if grep -q '^Fail: *[1-9]' "$log" && [ "$broken" -gt 0 ]; then broken=$((broken - 1)); fi
+	meson test -C "$dir" --print-errorlogs >"$log" 2>&1 || status=$?
+	[ "$status" -eq 0 ] || cat "$log"
+	grep -aE '^(Ok|Fail|Timeout):' "$log"
+	bad=$(awk '/^(Fail|Timeout):/ {n += $2} END {print n + 0}' "$log")
+	passed=$((passed + $(awk '/^Ok:/ {n = $2} END {print n + 0}' "$log")))
+	failed=$((failed + bad))
+	if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then broken=$((broken + 1)); fi
 }
 
 rootless() {

@@ -125,7 +125,7 @@ int state_register(struct state_run *out, const char *id, const char *command, s
 			line[n] = '?';
 	/* Locked before it has its name: an entry without a lock is a dead one to whoever lists them. */
 	out->fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (out->fd < 0 || fcntl(out->fd, F_SETLK, &lock) < 0 || fd_write_all(out->fd, line, n) < 0 || rename(fresh, out->path) < 0) {
+	if (out->fd < 0 || fcntl(out->fd, F_SETLK, &lock) < 0 || fd_write_all(out->fd, line, n) < 0 || renameat2(AT_FDCWD, fresh, AT_FDCWD, out->path, RENAME_NOREPLACE) < 0) {
 		err_sys(e, "enter the run in %s", dir);
 		unlink(fresh);
 		fd_close(&out->fd);
