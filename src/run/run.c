@@ -221,9 +221,12 @@ static int make_jar(struct run *x, struct err *e)
 		       (x->req->allow_degraded ? JAR_DEGRADED : 0);
 	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", x->req->hostname);
 	for (size_t i = 0; i < x->req->ro.n; i++) {
-		fds[m.spec.bind_count] = -1;
-		if (open_bind(x->req->ro.v[i], &m.spec, &fds[m.spec.bind_count], e) < 0)
+		auto_close int fd = -1;
+
+		/* Checks that there is room before it counts one more. */
+		if (open_bind(x->req->ro.v[i], &m.spec, &fd, e) < 0)
 			goto out;
+		fds[m.spec.bind_count - 1] = take_fd(&fd);
 	}
 	rc = client_send(x->client, &m, sizeof(m), fds, m.spec.bind_count, e);
 out:
