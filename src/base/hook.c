@@ -33,14 +33,6 @@ bool hook_disabled(const char *guard)
 			return true;
 	return false;
 }
-#elif defined(__SANITIZE_ADDRESS__)
-/* One-shot processes leave their memory to the kernel; everything else that AddressSanitizer finds is an error. */
-const char *__asan_default_options(void);
-
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
 #else
 /* ISO C wants a translation unit to declare something. */
 typedef int hook_unused;
