@@ -61,6 +61,7 @@ struct jar_facts {
 	int32_t cgroup_version; /* enum cgroup_version */
 	uint32_t rootless;
 	uint32_t net_host;
+	uint32_t warm;	       /* the guest waited in its jar before the request came */
 };
 
 /* How a guest ended and what the kernel counted. Everything a verdict is made of. */

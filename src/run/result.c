@@ -264,7 +264,7 @@ char *result_to_json(const struct result *r, const struct request *req)
 	set_step(o, s);
 	json_object_set_new(o, "limits_hit", limits_hit(&r->verdict));
 	json_object_set_new(o, "denied", json_array());
-	json_object_set_new(o, "start", json_string("cold"));
+	json_object_set_new(o, "start", json_string(r->have_facts && r->facts.warm ? "warm" : "cold"));
 	json_object_set_new(o, "evidence", s->evidence.started_ns ? evidence(s) : json_object());
 	json_object_set_new(o, "isolation", r->have_facts ? isolation(&r->facts) : json_null());
 	json_object_set_new(o, "violations", json_array());
