@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <openssl/sha.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,6 +50,13 @@ static const struct row rows[] = {
 #include "kernel/seccomp_table.h"
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/*
+ * A zygote's own filter: the guest's, with the two calls open that put a child into its jar. The child inherits it and adds the last filter, a
+ * few instructions that close them again as the guest's table has it. Both together answer as the guest's does (tests/unit/test_seccomp.c).
+ */
+static const char *const zygote_open[] = { "clone3", "setns" };
+#define ZYGOTE_OPEN (sizeof(zygote_open) / sizeof(zygote_open[0]))
 
 #define NR_MAX	 1024
 #define X32_BIT	 0x40000000U
@@ -151,16 +159,44 @@ static void emit_tree(size_t lo, size_t hi)
 	emit_tree(mid, hi);
 }
 
-static void build(void)
+static bool is_open(const char *name)
 {
+	for (size_t i = 0; i < ZYGOTE_OPEN; i++)
+		if (strcmp(zygote_open[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int resolve(const char *name)
+{
+	int nr = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, name);
+
+	if (nr < 0 || nr >= NR_MAX)
+		die("no such system call on this architecture", name);
+	return nr;
+}
+
+static enum action action_of(const char *name)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (strcmp(rows[i].name, name) == 0 && !rows[i].when)
+			return rows[i].action;
+	return ACT_ENOSYS;
+}
+
+static void build(bool zygote)
+{
+	static const struct row open_row = { "open", ACT_ALLOW, 0, { { 0 } } };
 	const struct row *plain[NR_MAX] = { 0 };
 	int when[NR_MAX] = { 0 };
 
-	for (size_t i = 0; i < ROWS; i++) {
-		int nr = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, rows[i].name);
+	prog_len = range_count = 0;
 
-		if (nr < 0 || nr >= NR_MAX)
-			die("no such system call on this architecture", rows[i].name);
+	for (size_t i = 0; i < ROWS; i++) {
+		int nr = resolve(rows[i].name);
+
+		if (zygote && is_open(rows[i].name))
+			continue;
 		if (rows[i].when) {
 			when[nr] = 1;
 			continue;
@@ -169,6 +205,8 @@ static void build(void)
 			die("two rows for one system call", rows[i].name);
 		plain[nr] = &rows[i];
 	}
+	for (size_t i = 0; zygote && i < ZYGOTE_OPEN; i++)
+		plain[resolve(zygote_open[i])] = &open_row;
 	for (uint32_t nr = 0; nr < NR_MAX; nr++) {
 		if (when[nr] && !plain[nr])
 			die("WHEN without a plain row", "number");
@@ -185,6 +223,29 @@ static void build(void)
 	emit_return(ACT_NOTIFY);
 	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
 	emit_tree(0, range_count);
+}
+
+/* Other architectures are the first filter's to report: an error number here would hide them. */
+static void build_last(void)
+{
+	prog_len = 0;
+	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
+	emit(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
+	emit_return(ACT_ALLOW);
+	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < ZYGOTE_OPEN; i++) {
+		emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)resolve(zygote_open[i]));
+		emit_return(action_of(zygote_open[i]));
+	}
+	emit_return(ACT_ALLOW);
+}
+
+static void print_filter(const char *name)
+{
+	printf("const struct sock_filter seccomp_%s_filter[] = {\n", name);
+	for (size_t i = 0; i < prog_len; i++)
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", prog[i].code, prog[i].jt, prog[i].jf, prog[i].k);
+	printf("};\nconst size_t seccomp_%s_filter_len = %zu;\n", name, prog_len);
 }
 
 static void print_names(const char *table, uint32_t arch)
@@ -204,14 +265,16 @@ int main(void)
 {
 	unsigned char hash[SHA256_DIGEST_LENGTH];
 
-	build();
-	SHA256((const unsigned char *)prog, prog_len * sizeof(prog[0]), hash);
 	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp_table.h: do not edit. */\n"
-	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n"
-	       "const struct sock_filter seccomp_guest_filter[] = {\n");
-	for (size_t i = 0; i < prog_len; i++)
-		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", prog[i].code, prog[i].jt, prog[i].jf, prog[i].k);
-	printf("};\nconst size_t seccomp_guest_filter_len = %zu;\nconst char seccomp_guest_profile[] = \"", prog_len);
+	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n");
+	build_last();
+	print_filter("last");
+	build(true);
+	print_filter("zygote");
+	build(false);
+	print_filter("guest");
+	SHA256((const unsigned char *)prog, prog_len * sizeof(prog[0]), hash);
+	printf("const char seccomp_guest_profile[] = \"");
 	for (int i = 0; i < 6; i++)
 		printf("%02x", hash[i]);
 	printf("\";\n\n");

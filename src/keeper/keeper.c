@@ -10,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -20,6 +19,8 @@
 #include "keeper/proto.h"
 #include "keeper/scan.h"
 #include "keeper/slot.h"
+#include "keeper/u1.h"
+#include "keeper/watch.h"
 #include "kernel/caps.h"
 #include "kernel/idmap.h"
 #include "kernel/landlock.h"
@@ -42,11 +43,10 @@
 #define SETUP_LIMIT_NS (120 * NS_PER_S) /* from START to exec: the feed is copied in this time */
 #define CLEAR_LIMIT_NS (10 * NS_PER_S)	/* until all in a jar is dead */
 #define EXPORT_LIMIT_NS (600 * NS_PER_S)
-#define POLL_NS	       (50 * NS_PER_MS)
 
 struct keeper {
-	int front, maker;
-	pid_t maker_pid;
+	int front;
+	struct u1 maker;
 	struct slot slot;
 	struct cgroup_host cg_host;
 	struct cgroup cg;
@@ -55,20 +55,14 @@ struct keeper {
 	struct jar_spec spec;
 	struct jar_facts facts;
 	bool asked, made;
-	int init_pidfd, data;
+	int init_pidfd;
 	/* the guest */
 	int guest_pidfd;
-	pid_t guest_pid;
 	uint32_t ended_by; /* enum jar_ended: what we decided, the first decision */
-	bool running, started, last;
+	bool running, last;
 	unsigned guests;
 	bool scrubbed; /* nothing of the guest before is left */
-	struct jar_limits limits;
-	struct jar_evidence ev;
-	struct cgroup_counters base; /* counters when this guest started */
-	uint64_t deadline_ns, next_poll_ns, cpu_check_ns;
-	bool disk_full, peaks_reset;
-	uint64_t polled_memory_peak, polled_pids_peak, polled_cpu_ns;
+	struct watch watch;
 	uint64_t busy_until_ns; /* END, SCRUB or EXPORT is under way until then at the latest */
 };
 
@@ -112,113 +106,11 @@ static void tell_failed(struct keeper *k, const struct err *e)
 
 /* ---- the maker ---- */
 
-static int write_maps(struct keeper *k, pid_t pid, struct err *e)
-{
-	struct slot *s = &k->slot;
-	char map[64], gmap[64];
-
-	if (step_point("maker-maps", e) < 0)
-		return -1;
-	if (s->rootless && !s->single)
-		return idmap_run_helpers(pid, s->uids, s->gids, e);
-	if (s->single) {
-		snprintf(map, sizeof(map), "0 %u 1\n", getuid());
-		snprintf(gmap, sizeof(gmap), "0 %u 1\n", getgid());
-	} else {
-		snprintf(map, sizeof(map), "0 %u %u\n", s->uids.start, s->uids.count);
-		snprintf(gmap, sizeof(gmap), "0 %u %u\n", s->gids.start, s->gids.count);
-	}
-	return idmap_write(pid, map, gmap, s->single, e);
-}
-
-/*
- * The maker's side of its start. Its user namespace is made under the slot's own id, since the kernel charges what all its jars use
- * (inotify, namespaces, ...) to whoever made it: as root, one jar could use up every other's quota (RE-21).
- *
- * It is not executed anew: that would cost a tenth of a one-shot run, and the keeper's memory holds nothing to hide.
- */
-static _Noreturn void become_maker(struct keeper *k, int sock, int up, int go)
-{
-	struct jar_ids ids = { k->slot.single ? 0 : 1, k->slot.single ? 0 : 2, k->slot.single, k->slot.rootless };
-	uid_t uid = k->slot.uids.start;
-	gid_t gid = k->slot.gids.start;
-	char byte = 0;
-
-	/* Root may make user namespaces where others may not (Ubuntu's AppArmor rule, a sysctl): that right is kept for the one call. */
-	if (!k->slot.rootless &&
-	    (setgroups(0, NULL) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(gid, gid, gid) < 0 ||
-	     setresuid(uid, uid, uid) < 0 || caps_set(CAP_BIT(CAP_SYS_ADMIN), NULL) < 0))
-		_exit(1);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0) {
-		byte = (char)errno; /* all of Linux's fit */
-		(void)!write(up, &byte, 1);
-		_exit(1);
-	}
-	/* Without maps we would be nobody: wait for them. */
-	if (write(up, &byte, 1) != 1 || fd_read_all(go, &byte, 1) != 0 || (!k->slot.single && setgroups(0, NULL) < 0) ||
-	    setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 || dup2(sock, KEEPER_FD) != KEEPER_FD)
-		_exit(1);
-	/* Cgroups, locks, the front's socket: none of it is the maker's. */
-	if (sys_close_range(KEEPER_FD + 1, ~0U, 0) < 0)
-		_exit(1);
-	maker_main(KEEPER_FD, &ids);
-}
-
-static int start_maker(struct keeper *k, struct err *e)
-{
-	int sock[2], go[2], up[2], rc = -1;
-	char byte = 0;
-	pid_t pid;
-
-	if (step_point("maker-clone", e) < 0)
-		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0 ||
-	    pipe2(up, O_CLOEXEC) < 0)
-		return err_sys(e, "make the maker's channels");
-	pid = sys_clone_into(0, NULL, k->cg.maker);
-	if (pid == 0) {
-		close(go[1]);
-		become_maker(k, sock[1], up[1], go[0]);
-	}
-	close(sock[1]);
-	close(go[0]);
-	close(up[1]);
-	k->maker = sock[0];
-	k->maker_pid = pid;
-	if (pid < 0) {
-		err_sys(e, "start the maker");
-	} else if (fd_read_all(up[0], &byte, 1) != 0) {
-		err_set(e, ERR_SETUP, "the maker died at its start");
-	} else if (byte) {
-		errno = (unsigned char)byte;
-		err_sys(e, "make the intermediate user namespace");
-		err_hint(e, "inside a chroot the kernel forbids it; else user namespaces are off: 'belljar doctor' says how to turn them on");
-	} else if (write_maps(k, pid, e) == 0 && write(go[1], &byte, 1) == 1) {
-		rc = 0;
-	}
-	close(go[1]);
-	close(up[0]);
-	return rc;
-}
-
-static void stop_maker(struct keeper *k)
-{
-	int status;
-
-	if (k->maker_pid <= 0)
-		return;
-	fd_close(&k->maker);
-	kill(k->maker_pid, SIGKILL);
-	while (waitpid(k->maker_pid, &status, 0) < 0 && errno == EINTR)
-		;
-	k->maker_pid = 0;
-}
-
 static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, const int *fds, unsigned nfds,
 		     struct err *e)
 {
 	msg->type = type;
-	if (k->maker < 0 || fd_send(k->maker, msg, sizeof(*msg), fds, nfds) < 0)
+	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, sizeof(*msg), fds, nfds) < 0)
 		return err_set(e, ERR_INTERNAL, "the maker is gone");
 	return 0;
 }
@@ -237,7 +129,7 @@ static void end_guest(struct keeper *k, uint32_t why)
 static void cleanup(struct keeper *k)
 {
 	kill_jar(k);
-	stop_maker(k);
+	u1_stop(&k->maker);
 	if (k->cg_made)
 		cgroup_remove(&k->cg, &k->cg_host, 5000);
 	k->cg_made = false;
@@ -310,26 +202,13 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	if (check_limits(&r->limits, e) < 0)
 		return -1;
 	k->scrubbed = false;
-	k->limits = r->limits;
-	/* Where cgroups count, rlimits stay out of their way, so that the kernel's counters tell what was hit. */
-	k->limits.nproc = k->cg.dir[CGROUP_PIDS] >= 0 ? k->limits.pids * 2 + 64 : k->limits.pids;
-	k->limits.data_bytes = k->cg.dir[CGROUP_MEMORY] >= 0 ? 0 : k->limits.memory_bytes;
-	msg.limits = k->limits;
+	watch_begin(&k->watch, &r->limits, SETUP_LIMIT_NS);
+	msg.limits = k->watch.limits;
 	k->last = r->last;
-	memset(&k->ev, 0, sizeof(k->ev));
-	k->started = k->disk_full = false;
 	k->running = true;
-	k->polled_cpu_ns = 0;
-	k->deadline_ns = clock_mono_ns() + SETUP_LIMIT_NS;
 	if (step_point("cgroup-limits", e) < 0 || cgroup_limit(&k->cg, &k->cg_host, &l, e) < 0)
 		return -1;
-	/* Before the first guest every counter is zero. */
-	memset(&k->base, 0, sizeof(k->base));
-	if (k->guests++) {
-		cgroup_read(&k->cg, &k->cg_host, true, &k->base);
-		k->peaks_reset = cgroup_reset_peaks(&k->cg, &k->cg_host);
-	}
-	k->polled_pids_peak = k->polled_memory_peak = 0;
+	watch_base(&k->watch, k->guests++ > 0);
 	memcpy(all, fds, nfds * sizeof(*fds));
 	msg.tasks = msg.v2 = 0;
 	for (int c = 0; c < CGROUP_CTLS; c++)
@@ -361,7 +240,7 @@ static int keeper_signal(struct keeper *k, const void *req, int *fds, unsigned n
 	(void)fds, (void)nfds;
 	if (r->signal < 1 || r->signal >= NSIG)
 		return err_set(e, ERR_INTERNAL, "not a signal");
-	if (k->running && k->started && k->guest_pidfd >= 0)
+	if (k->running && k->watch.started && k->guest_pidfd >= 0)
 		sys_pidfd_send_signal(k->guest_pidfd, (int)r->signal, NULL, 0);
 	return 0;
 }
@@ -474,7 +353,7 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 	struct keeper_event ev = new_event();
 
 	k->init_pidfd = take_fd(&fds[0]);
-	k->data = take_fd(&fds[1]);
+	k->watch.data = take_fd(&fds[1]);
 	k->facts = msg->facts;
 	add_missing(k);
 	k->made = true;
@@ -488,7 +367,7 @@ static void on_guest(struct keeper *k, int *fds)
 {
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
-	k->guest_pid = scan_pidfd(k->guest_pidfd);
+	k->watch.guest_pid = scan_pidfd(k->guest_pidfd);
 	if (k->ended_by)
 		kill_jar(k);
 }
@@ -506,90 +385,39 @@ static void on_started(struct keeper *k, const struct maker_msg *msg)
 {
 	struct keeper_event ev = new_event();
 
-	k->started = true;
-	k->ev.started_ns = ev.evidence.started_ns = msg->evidence.started_ns;
-	k->deadline_ns = k->ev.started_ns + k->limits.wall_ms * NS_PER_MS;
-	k->next_poll_ns = k->ev.started_ns + POLL_NS;
-	k->cpu_check_ns = k->limits.cpu_ms ? k->ev.started_ns : 0;
+	ev.evidence.started_ns = msg->evidence.started_ns;
+	watch_started(&k->watch, msg->evidence.started_ns);
 	tell(k, KEEPER_STARTED, &ev);
-}
-
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
-static void look_at_disk(struct keeper *k)
-{
-	struct statfs s;
-
-	if (k->data < 0 || fstatfs(k->data, &s) < 0)
-		return;
-	k->ev.disk_size_bytes = (uint64_t)s.f_blocks * (uint64_t)s.f_bsize;
-	k->ev.disk_used_bytes = (uint64_t)(s.f_blocks - s.f_bfree) * (uint64_t)s.f_bsize;
-	k->ev.inodes_free = s.f_ffree;
-	if (s.f_bfree == 0 || s.f_ffree == 0)
-		k->disk_full = true;
 }
 
 static void on_exited(struct keeper *k, const struct maker_msg *msg)
 {
 	struct keeper_event ev = new_event();
 	struct pollfd init = { k->init_pidfd, POLLIN, 0 };
-	struct cgroup_counters c;
+	uint32_t ended_by = k->ended_by;
 
 	if (!k->running)
 		return;
 	/* init only dies before us when somebody else on the host killed it. */
-	k->ev.ended_by = k->ended_by;
-	if (k->ev.ended_by == JAR_ENDED_ITSELF && msg->evidence.code == CLD_KILLED && msg->evidence.status == SIGKILL &&
-	    poll(&init, 1, 0) > 0)
-		k->ev.ended_by = JAR_ENDED_OUTSIDE;
+	if (ended_by == JAR_ENDED_ITSELF && msg->evidence.code == CLD_KILLED && msg->evidence.status == SIGKILL && poll(&init, 1, 0) > 0)
+		ended_by = JAR_ENDED_OUTSIDE;
 	/* Counters first, while they are about this guest alone; then death for what it left behind. */
-	cgroup_read(&k->cg, &k->cg_host, k->guests > 1, &c);
-	look_at_disk(k);
+	watch_exited(&k->watch, &msg->evidence, ended_by);
 	if (k->last)
 		kill_jar(k);
-	k->ev.ended_ns = msg->evidence.ended_ns;
-	k->ev.code = msg->evidence.code;
-	k->ev.status = msg->evidence.status;
-	k->ev.rusage_cpu_ns = msg->evidence.rusage_cpu_ns;
-	k->ev.rusage_maxrss_bytes = msg->evidence.rusage_maxrss_bytes;
-	/* It may have ended by itself in the moment before our SIGKILL reached it. */
-	if (k->ev.ended_by != JAR_ENDED_ITSELF && !(k->ev.code == CLD_KILLED && k->ev.status == SIGKILL))
-		k->ev.ended_by = JAR_ENDED_ITSELF;
-	c.cpu_ns = minus(c.cpu_ns, k->base.cpu_ns);
-	c.throttled_ns = minus(c.throttled_ns, k->base.throttled_ns);
-	c.oom_kills = minus(c.oom_kills, k->base.oom_kills);
-	c.memory_limit_hits = minus(c.memory_limit_hits, k->base.memory_limit_hits);
-	c.pids_limit_hits = minus(c.pids_limit_hits, k->base.pids_limit_hits);
-	if (k->guests > 1) {
-		/* Of the highest values only v1's memory can be set back: for a second guest they are what was seen while it ran. */
-		c.pids_peak = k->polled_pids_peak > c.pids_now ? k->polled_pids_peak : c.pids_now ? c.pids_now : 1;
-		if (!k->peaks_reset)
-			c.memory_peak_bytes = k->polled_memory_peak > c.memory_now_bytes ? k->polled_memory_peak : c.memory_now_bytes;
-	}
-	if (!(c.have & 1U << CGROUP_CPUACCT))
-		c.cpu_ns = k->polled_cpu_ns > k->ev.rusage_cpu_ns ? k->polled_cpu_ns : k->ev.rusage_cpu_ns;
-	if (!(c.have & 1U << CGROUP_MEMORY)) {
-		c.memory_peak_bytes = k->polled_memory_peak;
-		c.pids_peak = k->polled_pids_peak;
-	}
-	k->ev.cg = c;
-	k->ev.disk_full = k->disk_full;
 	fd_close(&k->guest_pidfd);
 	k->running = false;
-	if (!k->started) {
+	if (!k->watch.started) {
 		struct err e = { 0 };
 
 		/* Its own report would have come first. */
 		err_set(&e, ERR_SETUP, "the guest's process ended while it was set up");
-		if (k->ev.cg.oom_kills)
+		if (k->watch.ev.cg.oom_kills)
 			err_hint(&e, "its files and itself do not fit into the memory limit: raise --memory");
 		tell_failed(k, &e);
 		return;
 	}
-	ev.evidence = k->ev;
+	ev.evidence = k->watch.ev;
 	tell(k, KEEPER_EXITED, &ev);
 }
 
@@ -599,7 +427,7 @@ static bool on_maker(struct keeper *k)
 	struct keeper_event ev = new_event();
 	int fds[2] = { -1, -1 };
 	unsigned nfds = 0;
-	ssize_t n = fd_recv(k->maker, &msg, sizeof(msg), fds, 2, &nfds);
+	ssize_t n = fd_recv(k->maker.sock, &msg, sizeof(msg), fds, 2, &nfds);
 
 	if (n != sizeof(msg))
 		return false;
@@ -618,8 +446,8 @@ static bool on_maker(struct keeper *k)
 		on_started(k, &msg);
 		break;
 	case MAKER_SYSCALL:
-		k->ev.has_syscall = 1;
-		k->ev.syscall = msg.evidence.syscall;
+		k->watch.ev.has_syscall = 1;
+		k->watch.ev.syscall = msg.evidence.syscall;
 		end_guest(k, JAR_ENDED_SYSCALL);
 		break;
 	case MAKER_EXITED:
@@ -653,119 +481,59 @@ static bool on_maker(struct keeper *k)
 
 /* ---- the watch ---- */
 
-static void watch_cpu(struct keeper *k, uint64_t now)
-{
-	uint64_t used, limit = k->limits.cpu_ms * NS_PER_MS, wait;
-
-	if (!k->cpu_check_ns || now < k->cpu_check_ns)
-		return;
-	used = k->cg.dir[CGROUP_CPUACCT] >= 0 ? minus(cgroup_cpu_ns(&k->cg, &k->cg_host), k->base.cpu_ns) : k->polled_cpu_ns;
-	if (used >= limit) {
-		end_guest(k, JAR_ENDED_CPU);
-		return;
-	}
-	/* Not before the rest could be used up at full speed, and not more often than each 2 ms. */
-	wait = (limit - used) * 1000 / (k->limits.cpus_milli > 1000 ? k->limits.cpus_milli : 1000);
-	k->cpu_check_ns = now + (wait < 2 * NS_PER_MS ? 2 * NS_PER_MS : wait);
-}
-
-static void max_of(uint64_t *peak, uint64_t value)
-{
-	if (value > *peak)
-		*peak = value;
-}
-
-/* Highest values seen; where there is no memory cgroup, the limit itself (DESIGN section 6: polling). */
-static void look_at_tree(struct keeper *k)
-{
-	struct cgroup_counters c;
-	struct scan seen;
-
-	if (k->cg.dir[CGROUP_MEMORY] >= 0) {
-		if (k->guests > 1) {
-			cgroup_read(&k->cg, &k->cg_host, true, &c);
-			max_of(&k->polled_memory_peak, c.memory_now_bytes);
-			max_of(&k->polled_pids_peak, c.pids_now);
-		}
-		return;
-	}
-	scan_jar(k->guest_pid, &seen);
-	/* What is in the jar's files is memory too. */
-	max_of(&k->polled_memory_peak, seen.memory_bytes + k->ev.disk_used_bytes);
-	max_of(&k->polled_pids_peak, seen.processes);
-	max_of(&k->polled_cpu_ns, seen.cpu_ns);
-	if (k->polled_memory_peak > k->limits.memory_bytes)
-		end_guest(k, JAR_ENDED_MEMORY);
-}
-
-static void watch(struct keeper *k)
+static void look(struct keeper *k)
 {
 	uint64_t now = clock_mono_ns();
+	uint32_t why;
 
 	if (k->busy_until_ns && now >= k->busy_until_ns) {
 		struct err e = { 0 };
 
 		k->busy_until_ns = 0;
 		err_set(&e, ERR_INTERNAL, "the jar could not be cleared away in time");
-		stop_maker(k);
+		u1_stop(&k->maker);
 		tell_failed(k, &e);
 	}
 	if (!k->running)
 		return;
-	if (now >= k->deadline_ns) {
+	if (!k->watch.started && now >= k->watch.deadline_ns) {
 		struct err e = { 0 };
 
-		if (k->started) {
-			end_guest(k, JAR_ENDED_WALL);
-			k->deadline_ns = now + NS_PER_S;
-			return;
-		}
 		err_set(&e, ERR_SETUP, "the jar was not ready in time");
 		tell_failed(k, &e);
 		return;
 	}
-	if (!k->started)
-		return;
-	watch_cpu(k, now);
-	if (now >= k->next_poll_ns) {
-		look_at_disk(k);
-		look_at_tree(k);
-		k->next_poll_ns = clock_mono_ns() + POLL_NS;
-	}
+	why = watch_tick(&k->watch, now);
+	if (why)
+		end_guest(k, why);
 }
 
 static int poll_timeout(const struct keeper *k)
 {
-	uint64_t now = clock_mono_ns(), next = k->running ? k->deadline_ns : k->busy_until_ns;
+	uint64_t now = clock_mono_ns(), next = k->running ? watch_next(&k->watch) : k->busy_until_ns;
 
 	if (!next)
 		return -1;
-	if (k->running && k->started && k->next_poll_ns < next)
-		next = k->next_poll_ns;
-	if (k->running && k->started && k->cpu_check_ns && k->cpu_check_ns < next)
-		next = k->cpu_check_ns;
-	if (next <= now)
-		return 0;
-	return (int)((next - now + NS_PER_MS - 1) / NS_PER_MS);
+	return next <= now ? 0 : (int)((next - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
 static void serve(struct keeper *k)
 {
 	for (;;) {
-		struct pollfd p[] = { { k->maker, POLLIN, 0 }, { k->front, POLLIN, 0 } };
+		struct pollfd p[] = { { k->maker.sock, POLLIN, 0 }, { k->front, POLLIN, 0 } };
 
 		if (poll(p, 2, poll_timeout(k)) < 0 && errno != EINTR)
 			return;
-		if (p[0].revents && k->maker >= 0 && !on_maker(k)) {
+		if (p[0].revents && k->maker.sock >= 0 && !on_maker(k)) {
 			struct err e = { 0 };
 
 			err_set(&e, ERR_INTERNAL, "the jar's maker ended unexpectedly");
-			fd_close(&k->maker);
+			fd_close(&k->maker.sock);
 			tell_failed(k, &e);
 		}
 		if (p[1].revents && !on_front(k))
 			return;
-		watch(k);
+		look(k);
 	}
 }
 
@@ -795,6 +563,11 @@ static int make_cgroups(struct keeper *k, struct err *e)
 	return 0;
 }
 
+static int start_maker(struct keeper *k, struct err *e)
+{
+	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, maker_main, e);
+}
+
 static int prepare(struct keeper *k, struct err *e)
 {
 	char dir[256];
@@ -810,7 +583,7 @@ static int prepare(struct keeper *k, struct err *e)
 	if (!cgroup_has_v2(&k->cg_host))
 		return 0;
 	/* A hybrid host that has given v2 a controller: once more, in the right order. */
-	stop_maker(k);
+	u1_stop(&k->maker);
 	return start_maker(k, e);
 }
 
@@ -836,7 +609,7 @@ static int print_steps(void)
 
 int main(int argc, char **argv)
 {
-	static struct keeper k = { .front = KEEPER_FD, .maker = -1, .init_pidfd = -1, .data = -1, .guest_pidfd = -1 };
+	static struct keeper k = { .front = KEEPER_FD, .maker = { .sock = -1 }, .init_pidfd = -1, .guest_pidfd = -1 };
 	struct err e = { 0 };
 	struct stat st;
 
@@ -859,6 +632,7 @@ int main(int argc, char **argv)
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	cgroup_init(&k.cg);
+	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {
 		tell_failed(&k, &e);
 		/* The front may still be writing its request: let it read the answer. */

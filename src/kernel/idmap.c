@@ -113,18 +113,51 @@ int idmap_find_sub(const char *file, uid_t uid, const char *name, struct idmap_r
 	return rc;
 }
 
-static int run_helper(const char *helper, pid_t pid, uint32_t self, uint32_t start, struct err *e)
+int idmap_write_extents(pid_t pid, const struct idmap_extent *uids, const struct idmap_extent *gids, unsigned count, bool deny_groups,
+			struct err *e)
 {
-	char pid_s[16], self_s[16], start_s[16], count_s[16];
-	char *argv[] = { (char *)helper, pid_s, "0", self_s, "1", "1", start_s, count_s, NULL };
+	static char text[2][16384];
+
+	for (int g = 0; g < 2; g++) {
+		const struct idmap_extent *x = g ? gids : uids;
+		size_t at = 0;
+
+		for (unsigned i = 0; i < count; i++) {
+			int n = snprintf(text[g] + at, sizeof(text[g]) - at, "%u %u %u\n", x[i].inside, x[i].outside, x[i].count);
+
+			if (n < 0 || (size_t)n >= sizeof(text[g]) - at)
+				return err_set(e, ERR_INTERNAL, "an id map is too long");
+			at += (size_t)n;
+		}
+	}
+	return idmap_write(pid, text[0], text[1], deny_groups, e);
+}
+
+#define HELPER_ARGS 1024
+
+static int run_helper(const char *helper, pid_t pid, const struct idmap_extent *x, unsigned count, struct err *e)
+{
+	static char words[HELPER_ARGS][12];
+	static char *argv[HELPER_ARGS + 3];
 	char *envp[] = { NULL };
+	unsigned n = 0, used = 0;
 	int status;
 	pid_t child;
 
-	snprintf(pid_s, sizeof(pid_s), "%d", pid);
-	snprintf(self_s, sizeof(self_s), "%u", self);
-	snprintf(start_s, sizeof(start_s), "%u", start);
-	snprintf(count_s, sizeof(count_s), "%u", IDMAP_SLOT_IDS - 1);
+	if (1 + 3 * count > HELPER_ARGS)
+		return err_set(e, ERR_INTERNAL, "an id map is too long");
+	argv[n++] = (char *)helper;
+	snprintf(words[used], sizeof(words[0]), "%d", pid);
+	argv[n++] = words[used++];
+	for (unsigned i = 0; i < count; i++) {
+		const uint32_t v[3] = { x[i].inside, x[i].outside, x[i].count };
+
+		for (int k = 0; k < 3; k++) {
+			snprintf(words[used], sizeof(words[0]), "%u", v[k]);
+			argv[n++] = words[used++];
+		}
+	}
+	argv[n] = NULL;
 	child = fork();
 	if (child < 0)
 		return err_sys(e, "fork for %s", helper);
@@ -140,9 +173,9 @@ static int run_helper(const char *helper, pid_t pid, uint32_t self, uint32_t sta
 	return 0;
 }
 
-int idmap_run_helpers(pid_t pid, struct idmap_range uids, struct idmap_range gids, struct err *e)
+int idmap_run_helpers(pid_t pid, const struct idmap_extent *uids, const struct idmap_extent *gids, unsigned count, struct err *e)
 {
-	if (run_helper("/usr/bin/newuidmap", pid, getuid(), uids.start, e) < 0)
+	if (run_helper("/usr/bin/newuidmap", pid, uids, count, e) < 0)
 		return -1;
-	return run_helper("/usr/bin/newgidmap", pid, getgid(), gids.start, e);
+	return run_helper("/usr/bin/newgidmap", pid, gids, count, e);
 }

@@ -20,6 +20,11 @@ struct idmap_range {
 	uint32_t start, count;
 };
 
+/* One line of a map: `count` ids from `inside` on are those from `outside` on. */
+struct idmap_extent {
+	uint32_t inside, outside, count;
+};
+
 /* Writes /proc/<pid>/{setgroups,uid_map,gid_map}. `deny_groups` writes "deny" first, which the kernel asks
  * of callers without privileges. */
 int idmap_write(pid_t pid, const char *uid_map, const char *gid_map, bool deny_groups, struct err *e);
@@ -30,8 +35,11 @@ int idmap_check_free(struct idmap_range r, struct err *e);
 /* The caller's first range in /etc/subuid or /etc/subgid (`file`); 0 when found, -1 when there is none. */
 int idmap_find_sub(const char *file, uid_t uid, const char *name, struct idmap_range *out);
 
-/* Runs newuidmap/newgidmap for `pid`: inside 0 is the caller itself, 1.. are `sub`. `pid` must be
- * the caller's own child: nobody else chooses it. */
-int idmap_run_helpers(pid_t pid, struct idmap_range uids, struct idmap_range gids, struct err *e);
+/* The same from extents. */
+int idmap_write_extents(pid_t pid, const struct idmap_extent *uids, const struct idmap_extent *gids, unsigned count, bool deny_groups,
+			struct err *e);
+
+/* Runs newuidmap/newgidmap for `pid`. `pid` must be the caller's own child: nobody else chooses it. */
+int idmap_run_helpers(pid_t pid, const struct idmap_extent *uids, const struct idmap_extent *gids, unsigned count, struct err *e);
 
 #endif

@@ -9,15 +9,29 @@
 
 #include "kernel/sys.h"
 
-int seccomp_load_guest(struct err *e)
+static int load(const struct sock_filter *filter, size_t len, unsigned flags, struct err *e)
 {
-	struct sock_fprog prog = { (unsigned short)seccomp_guest_filter_len,
-				   (struct sock_filter *)seccomp_guest_filter };
-	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+	struct sock_fprog prog = { (unsigned short)len, (struct sock_filter *)filter };
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 
 	if (fd < 0)
 		return err_sys(e, "load the system call filter");
 	return (int)fd;
+}
+
+int seccomp_load_guest(struct err *e)
+{
+	return load(seccomp_guest_filter, seccomp_guest_filter_len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e);
+}
+
+int seccomp_load_zygote(struct err *e)
+{
+	return load(seccomp_zygote_filter, seccomp_zygote_filter_len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e);
+}
+
+int seccomp_load_last(struct err *e)
+{
+	return load(seccomp_last_filter, seccomp_last_filter_len, 0, e);
 }
 
 int seccomp_read_event(int listener, struct seccomp_event *out)

@@ -11,12 +11,19 @@
 
 extern const struct sock_filter seccomp_guest_filter[];
 extern const size_t seccomp_guest_filter_len;
+/* The guest's, split in two for zygotes: one that they and their children live under, and what a child adds. */
+extern const struct sock_filter seccomp_zygote_filter[], seccomp_last_filter[];
+extern const size_t seccomp_zygote_filter_len, seccomp_last_filter_len;
 /* First 12 hex digits of the SHA-256 of the filter: the profile's name in results. */
 extern const char seccomp_guest_profile[];
 
 /* Loads the guest filter into the calling process. Returns the descriptor on which the kernel reports calls
  * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs. */
 int seccomp_load_guest(struct err *e);
+/* The same for a zygote: its children inherit filter and listener. */
+int seccomp_load_zygote(struct err *e);
+/* What a zygote's child adds. 0 or -1. */
+int seccomp_load_last(struct err *e);
 
 /* A call of the kill set, as the kernel told it. */
 struct seccomp_event {
