@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hook.h"
+#include "jar/clean.h"
 #include "jar/feed.h"
 #include "jar/root.h"
 #include "kernel/caps.h"
@@ -23,8 +25,9 @@
 
 struct enter_ctx {
 	struct jar *j;
-	int report, feed;
+	int report, feed, workspace;
 	int stdio[3], spaces[SPACES];
+	const struct warm_guest *warm; /* NULL: the guest of a jar of its own */
 	struct feed_plan plan;
 };
 
@@ -185,11 +188,12 @@ static int enter_no_new_privs(void *p, struct err *e)
 /* Nothing of how belljar was started shows: signals, mask, umask, timers, personality. */
 static int enter_defaults(void *p, struct err *e)
 {
+	const struct warm_guest *g = ((struct enter_ctx *)p)->warm;
 	sigset_t none;
 	struct itimerval off = { { 0, 0 }, { 0, 0 } };
 
-	(void)p;
-	for (int s = 1; s < NSIG; s++)
+	/* An interpreter has the handlers it starts with. */
+	for (int s = 1; s < NSIG && !(g && g->zygote); s++)
 		if (s != SIGKILL && s != SIGSTOP)
 			signal(s, SIG_DFL);
 	sigemptyset(&none);
@@ -223,6 +227,8 @@ static int enter_close(void *p, struct err *e)
 		if ((i < FD_REPORT ? dup2(keep[i], i) : dup3(keep[i], i, O_CLOEXEC)) < 0)
 			return err_sys(e, "keep descriptors");
 	c->report = FD_REPORT;
+	c->feed = FD_FEED;
+	c->workspace = FD_WORKSPACE;
 	if (!hook_disabled("close_fds") && sys_close_range(FD_KEPT, ~0U, 0) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
@@ -232,7 +238,7 @@ static int enter_files(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
 
-	if (feed_read(FD_FEED, FD_WORKSPACE, &c->plan, e) < 0) {
+	if (feed_read(c->feed, c->workspace, &c->plan, e) < 0) {
 		if (e->sys == ENOSPC)
 			err_hint(e, "the files do not fit: raise --disk");
 		if (e->sys == ENOMEM || e->sys == EFBIG)
@@ -273,9 +279,8 @@ static bool own_tree(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int enter_landlock(void *p, struct err *e)
+int jar_landlock(const struct jar *j, struct err *e)
 {
-	struct jar *j = ((struct enter_ctx *)p)->j;
 	bool rw = !(j->spec.flags & JAR_NO_WRITE);
 	int abi = j->landlock_abi;
 	/* Rights add up along a path: execution is granted where programs are, not at "/". */
@@ -305,8 +310,6 @@ static int enter_landlock(void *p, struct err *e)
 	};
 	auto_close int set = -1;
 
-	if (!abi)
-		return 0; /* the keeper refused this unless the caller allowed it */
 	set = landlock_new(abi, e);
 	if (set < 0)
 		return -1;
@@ -316,7 +319,18 @@ static int enter_landlock(void *p, struct err *e)
 	for (uint32_t i = 0; i < j->spec.bind_count; i++)
 		if (landlock_allow(set, abi, j->spec.binds[i], LANDLOCK_READ_EXEC, e) < 0)
 			return -1;
-	return landlock_enforce(set, e);
+	return take_fd(&set);
+}
+
+static int enter_landlock(void *p, struct err *e)
+{
+	struct jar *j = ((struct enter_ctx *)p)->j;
+	auto_close int set = -1;
+
+	if (!j->landlock_abi)
+		return 0; /* the keeper refused this unless the caller allowed it */
+	set = jar_landlock(j, e);
+	return set < 0 ? -1 : landlock_enforce(set, e);
 }
 
 static int enter_seccomp(void *p, struct err *e)
@@ -368,7 +382,7 @@ static int enter_exec(void *p, struct err *e)
 {
 	static char *argv[WORDS_MAX + 1], *envp[WORDS_MAX + 1];
 	struct feed_plan *plan = &((struct enter_ctx *)p)->plan;
-	struct jar_report r = { .type = REPORT_EXEC };
+	struct jar_report r = { .type = REPORT_EXEC, .at_ns = clock_mono_ns() };
 	const char *path = NULL;
 	int best = ENOENT;
 
@@ -438,6 +452,137 @@ void enter_main(struct jar *j, int report, const int stdio[3], int feed)
 
 	step_walk(enter_steps, enter_step_count, &c, &r.err);
 	/* Still here: something failed. The guest never ran. */
+	fd_send(c.report, &r, sizeof(r), NULL, 0);
+	_exit(1);
+}
+
+/* ---- a guest that waits ---- */
+
+static int warm_namespaces(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	const struct warm_jar *w = &c->warm->jar;
+
+	if (setns(w->slot[SLOT_CGROUP], CLONE_NEWCGROUP) < 0)
+		return err_sys(e, "enter the jar's cgroup namespace");
+	c->spaces[SPACE_MNT] = w->own[OWN_MNT];
+	c->spaces[SPACE_IPC] = w->own[OWN_IPC];
+	c->spaces[SPACE_UTS] = w->slot[SLOT_UTS];
+	c->spaces[SPACE_NET] = w->slot[SLOT_NET];
+	c->spaces[SPACE_USER] = w->slot[SLOT_USER];
+	return enter_namespaces(p, e);
+}
+
+/* We are in the jar, root of U2, and nothing of ours was given away yet. */
+static int warm_clean(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	return c->warm->recycled ? clean_jar(c->warm->jar.own[OWN_QUEUES], c->j->spec.uid, e) : 0;
+}
+
+static int warm_landlock(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	if (!c->j->landlock_abi)
+		return 0;
+	return landlock_enforce(c->warm->jar.own[OWN_LANDLOCK], e);
+}
+
+static int warm_close(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	if (c->report != FD_REPORT && dup3(c->report, FD_REPORT, O_CLOEXEC) < 0)
+		return err_sys(e, "keep descriptors");
+	c->report = FD_REPORT;
+	if (!hook_disabled("close_fds") && sys_close_range(FD_REPORT + 1, ~0U, 0) < 0)
+		return err_sys(e, "close descriptors");
+	return 0;
+}
+
+static int warm_seccomp(void *p, struct err *e)
+{
+	return ((struct enter_ctx *)p)->warm->zygote ? seccomp_load_last(e) : enter_seccomp(p, e);
+}
+
+/* Everything is given away. From here on time may pass: what comes next is the request. */
+static int warm_wait(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	struct jar_report r = { .type = REPORT_WAITING };
+	struct warm_go go;
+	unsigned count;
+	int fds[4];
+
+	if (fd_send(c->report, &r, REPORT_SHORT, NULL, 0) < 0)
+		_exit(0);
+	/* A keeper that is gone wants nothing any more. */
+	if (fd_recv(c->report, &go, sizeof(go), fds, 4, &count) != sizeof(go) || count != 4)
+		_exit(0);
+	c->j->limits = go.limits;
+	for (int i = 0; i < 3; i++)
+		if (dup2(fds[i], i) < 0)
+			return err_sys(e, "take the standard streams");
+	c->feed = fds[3];
+	c->workspace = open("/workspace", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->workspace < 0)
+		return err_sys(e, "open the workspace");
+	return 0;
+}
+
+static int warm_exec(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	struct jar_report r = { .type = REPORT_EXEC, .at_ns = clock_mono_ns() };
+
+	if (!c->warm->zygote)
+		return enter_exec(p, e);
+	/* No exec makes it dumpable, as every program is that runs under one id. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return err_sys(e, "become dumpable");
+	if (fd_send(c->report, &r, REPORT_SHORT, NULL, 0) < 0)
+		return err_sys(e, "say that the guest starts");
+	close(c->report);
+	return 0;
+}
+
+/* The same as above in the same order, but for the ruleset, which is ready, and the filter, which comes before the wait. */
+const struct step warm_enter_steps[] = {
+	{ "guest-cgroups", NULL, enter_cgroups },
+	{ "guest-session", "setsid", enter_session },
+	{ "guest-namespaces", NULL, warm_namespaces },
+	{ "guest-clean", NULL, warm_clean },
+	{ "guest-groups", "groups", enter_groups },
+	{ "guest-ids", "ids", enter_ids },
+	{ "guest-bounding", "bounding", enter_bounding },
+	{ "guest-caps", "caps", enter_caps },
+	{ "guest-deathsig", "pdeathsig", enter_deathsig },
+	{ "guest-no-new-privs", "no_new_privs", enter_no_new_privs },
+	{ "guest-defaults", NULL, enter_defaults },
+	{ "guest-landlock", "landlock", warm_landlock },
+	{ "guest-close", NULL, warm_close },
+	{ "guest-seccomp", "seccomp", warm_seccomp },
+	{ "guest-wait", NULL, warm_wait },
+	{ "guest-rlimits", "rlimits", enter_rlimits },
+	{ "guest-files", NULL, enter_files },
+	{ "guest-cwd", NULL, enter_cwd },
+	{ "guest-close-feed", NULL, enter_close_feed },
+	{ "guest-nofile", "rlimits", enter_nofile },
+	{ "guest-exec", NULL, warm_exec },
+};
+const size_t warm_enter_step_count = sizeof(warm_enter_steps) / sizeof(warm_enter_steps[0]);
+
+void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan)
+{
+	struct enter_ctx c = { .j = j, .report = g->report, .feed = -1, .workspace = -1, .warm = g };
+	struct jar_report r = { .type = REPORT_ERROR };
+
+	if (step_walk(warm_enter_steps, warm_enter_step_count, &c, &r.err) == 0) {
+		*plan = c.plan;
+		return;
+	}
 	fd_send(c.report, &r, sizeof(r), NULL, 0);
 	_exit(1);
 }

@@ -24,6 +24,8 @@ struct init_ctx {
 	int proc; /* the jar's own proc, until it is attached */
 	int sys;  /* /proc/sys of the host's, for what init sets in its own namespaces */
 	int spaces[SPACES];
+	const int *slot; /* a warm jar: what its slot keeps */
+	int own[OWN_SPACES];
 };
 
 static int init_loopback(void *p, struct err *e)
@@ -94,7 +96,7 @@ static int init_data(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 
-	return root_attach_data(c->j->root, c->j->data, c->j->spec.flags & JAR_NO_WRITE, e);
+	return root_attach_data(c->j->root, c->j->data, NULL, c->j->spec.flags & JAR_NO_WRITE, e);
 }
 
 static int init_binds(void *p, struct err *e)
@@ -293,6 +295,117 @@ const struct step init_steps[] = {
 };
 const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
 
+/* ---- a warm jar: the template is our root already, the slot's namespaces are there ---- */
+
+static int warm_root(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	c->j->root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->j->root < 0)
+		return err_sys(e, "open the root template");
+	return 0;
+}
+
+static int warm_data(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
+	if (j->data < 0 || root_attach_data(j->root, j->data, ROOT_EMPTY, false, e) < 0)
+		return -1;
+	if (sys_umount2(ROOT_EMPTY, MNT_DETACH) < 0)
+		return err_sys(e, "detach the data file system");
+	return 0;
+}
+
+/* The maker's own /proc shows the host: it was needed for leave to mount ours, and goes. */
+static int warm_proc(void *p, struct err *e)
+{
+	if (sys_umount2("/proc", MNT_DETACH) < 0)
+		return err_sys(e, "detach the maker's /proc");
+	return init_attach_proc(p, e);
+}
+
+static int warm_ruleset(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	c->own[OWN_LANDLOCK] = c->j->landlock_abi ? jar_landlock(c->j, e) : -1;
+	return c->j->landlock_abi && c->own[OWN_LANDLOCK] < 0 ? -1 : 0;
+}
+
+/* The queues of our ipc namespace, attached nowhere: whoever recycles the jar looks whether there are any. */
+static int warm_queues(void *p, struct err *e)
+{
+	static const struct mount_opt none[] = { { NULL, NULL } };
+	struct init_ctx *c = p;
+
+	c->own[OWN_QUEUES] = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	return c->own[OWN_QUEUES] < 0 ? -1 : 0;
+}
+
+static int warm_spaces(void *p, struct err *e)
+{
+	static const char *const names[] = { [OWN_PID] = "pid", [OWN_MNT] = "mnt", [OWN_IPC] = "ipc" };
+	struct init_ctx *c = p;
+	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = OWN_PID; i <= OWN_IPC; i++) {
+		c->own[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
+		if (c->own[i] < 0)
+			return err_sys(e, "open the jar's %s namespace", names[i]);
+	}
+	return 0;
+}
+
+static int warm_enter_slot(void *p, struct err *e)
+{
+	static const int kinds[SLOT_SPACES] = { CLONE_NEWNET, CLONE_NEWUTS, CLONE_NEWCGROUP, CLONE_NEWUSER };
+	struct init_ctx *c = p;
+
+	for (int i = 0; i < SLOT_SPACES; i++)
+		if (setns(c->slot[i], kinds[i]) < 0)
+			return err_sys(e, "enter the slot's namespaces");
+	return 0;
+}
+
+static int warm_hand_over(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	struct jar_report r = { .type = REPORT_READY };
+	int fds[OWN_SPACES + 1] = { c->j->data }, n = 1;
+
+	for (int i = 0; i < OWN_SPACES; i++)
+		if (c->own[i] >= 0)
+			fds[n++] = c->own[i];
+	if (fd_send(c->report, &r, REPORT_SHORT, fds, (unsigned)n) < 0)
+		return err_sys(e, "hand the jar over");
+	if (dup3(c->report, 0, O_CLOEXEC) < 0 || sys_close_range(1, ~0U, 0) < 0)
+		return err_sys(e, "close init's descriptors");
+	c->control = c->report = 0;
+	return 0;
+}
+
+const struct step warm_init_steps[] = {
+	{ "jar-root", NULL, warm_root },
+	{ "jar-proc", NULL, init_proc },
+	{ "jar-devpts", NULL, init_devpts },
+	{ "jar-data", NULL, warm_data },
+	{ "jar-attach-proc", NULL, warm_proc },
+	{ "jar-ruleset", NULL, warm_ruleset },
+	{ "jar-queues", NULL, warm_queues },
+	{ "init-spaces", NULL, warm_spaces },
+	{ "init-slot", NULL, warm_enter_slot },
+	{ "init-ids", "init_uid", init_ids },
+	{ "init-caps", NULL, init_caps },
+	{ "init-undumpable", "dumpable", init_undumpable },
+	{ "init-deathsig", "pdeathsig", init_deathsig },
+	{ "init-signals", NULL, init_signals },
+	{ "init-hand-over", NULL, warm_hand_over },
+};
+const size_t warm_init_step_count = sizeof(warm_init_steps) / sizeof(warm_init_steps[0]);
+
 /* Ends all but init itself, and waits until the kernel has none left. */
 static int scrub(struct err *e)
 {
@@ -304,19 +417,18 @@ static int scrub(struct err *e)
 	return err_set(e, ERR_SETUP, "processes of the first step could not be ended");
 }
 
-void init_main(struct jar *j, int control, int report)
+static _Noreturn void serve(struct init_ctx *c, const struct step *steps, size_t count)
 {
-	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1, .sys = -1 };
 	struct jar_report r = { 0 };
 	char byte;
 
-	if (step_walk(init_steps, init_step_count, &c, &r.err) < 0) {
+	if (step_walk(steps, count, c, &r.err) < 0) {
 		r.type = REPORT_ERROR;
-		fd_send(c.report, &r, sizeof(r), NULL, 0);
+		fd_send(c->report, &r, sizeof(r), NULL, 0);
 		_exit(1);
 	}
 	for (;;) {
-		ssize_t n = read(c.control, &byte, 1);
+		ssize_t n = read(c->control, &byte, 1);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -324,8 +436,24 @@ void init_main(struct jar *j, int control, int report)
 			_exit(0); /* the maker is gone or done: the kernel ends the jar with us */
 		if (byte == CONTROL_SCRUB) {
 			r.type = scrub(&r.err) < 0 ? REPORT_ERROR : REPORT_SCRUBBED;
-			if (fd_send(c.report, &r, sizeof(r), NULL, 0) < 0)
+			if (fd_send(c->report, &r, sizeof(r), NULL, 0) < 0)
 				_exit(1);
 		}
 	}
+}
+
+void init_main(struct jar *j, int control, int report)
+{
+	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1, .sys = -1 };
+
+	serve(&c, init_steps, init_step_count);
+}
+
+void init_warm_main(struct jar *j, const int slot[SLOT_SPACES], int chan)
+{
+	struct init_ctx c = { .j = j, .control = chan, .report = chan, .proc = -1, .sys = -1, .slot = slot };
+
+	for (int i = 0; i < OWN_SPACES; i++)
+		c.own[i] = -1;
+	serve(&c, warm_init_steps, warm_init_step_count);
 }

@@ -4,9 +4,11 @@
 #define BELLJAR_JAR_JAR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "jar/feed.h"
 #include "jar/spec.h"
 #include "jar/step.h"
 
@@ -59,14 +61,21 @@ enum { GATE_READY = 'r', CONTROL_SCRUB = 's', CONTROL_MAPPED = 'm' };
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
 enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 
-enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED, REPORT_MAP_ME };
-
-/* Said by init or a guest-to-be to the maker; on an error nothing follows. */
-struct jar_report {
-	uint32_t type;
-	struct err err;
+enum jar_report_type {
+	REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED, REPORT_MAP_ME,
+	REPORT_WAITING, /* a warm guest has given everything away and waits */
 };
 
+/* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper and leave `err` out where there is none. */
+struct jar_report {
+	uint32_t type;
+	uint64_t at_ns; /* REPORT_EXEC: when */
+	struct err err;
+};
+#define REPORT_SHORT offsetof(struct jar_report, err)
+
+/* The jar's Landlock ruleset, from inside it; -1 on failure. */
+int jar_landlock(const struct jar *j, struct err *e);
 /* The number init has inside U2. */
 uint32_t jar_init_uid(uint32_t guest_uid);
 
@@ -75,8 +84,38 @@ _Noreturn void init_main(struct jar *j, int control, int report);
 /* A guest, right after clone in the jar's pid namespace. Never returns. */
 _Noreturn void enter_main(struct jar *j, int report, const int stdio[3], int feed);
 
+/*
+ * Warm jars: made before anybody asks for them, by a maker that makes many (shelf.h). What a slot keeps from jar to jar, and what each jar has of
+ * its own, as descriptors.
+ */
+enum { SLOT_NET, SLOT_UTS, SLOT_CGROUP, SLOT_USER, SLOT_SPACES };
+enum { OWN_PID, OWN_MNT, OWN_IPC, OWN_LANDLOCK, OWN_QUEUES, OWN_SPACES };
+
+struct warm_jar {
+	int slot[SLOT_SPACES];
+	int own[OWN_SPACES]; /* OWN_LANDLOCK is -1 where the kernel has none */
+};
+
+/* pid 1 of a warm jar. `chan` is its end of a socket to the keeper, who gets OWN_SPACES descriptors and that of the data file system. */
+_Noreturn void init_warm_main(struct jar *j, const int slot[SLOT_SPACES], int chan);
+
+struct warm_guest {
+	int report;	      /* its end of a socket to the keeper */
+	struct warm_jar jar;
+	bool recycled;	      /* a guest was here before: prove that nothing of it is left */
+	bool zygote;	      /* born of an interpreter: the filter is inherited, signals are the interpreter's, nothing is executed */
+};
+
+/* What the keeper says to a waiting guest; descriptors: stdin, stdout, stderr, feed. */
+struct warm_go {
+	struct jar_limits limits;
+};
+
+/* A guest that waits. Right after clone in the jar's pid namespace. Returns only in a zygote's child, when its request is read. */
+void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan);
+
 /* The tables of steps, for the test that makes each fail. */
-extern const struct step init_steps[], enter_steps[];
-extern const size_t init_step_count, enter_step_count;
+extern const struct step init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[];
+extern const size_t init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count;
 
 #endif

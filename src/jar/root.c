@@ -20,7 +20,6 @@
  * ENOENT, not for EACCES). Trees are shown through one read-only overlay each, since plain binds share flock, leases and
  * inotify between jars (MT-05, MT-06); small files are copied.
  */
-#define EMPTY_DIR "/run"
 
 enum piece_kind { TREE, COPY, TEXT, DIRECTORY, SYMLINK, DEVICE };
 
@@ -30,7 +29,7 @@ static const struct piece {
 	const char *text; /* TEXT: content; SYMLINK: target */
 } pieces[] = {
 	/* Stays empty: it is also the second layer that an overlay without an upper one needs. */
-	{ DIRECTORY, EMPTY_DIR, NULL },
+	{ DIRECTORY, ROOT_EMPTY, NULL },
 	{ TREE, "/usr", NULL },
 	/* Symlinks into /usr on a merged system, trees of their own elsewhere: root_tree() looks. */
 	{ TREE, "/bin", NULL },
@@ -81,10 +80,10 @@ static const struct piece {
 };
 
 const struct root_place root_places[ROOT_PLACES] = {
-	{ "workspace", "/workspace", true },
-	{ "tmp", "/tmp", true },
-	{ "home", ROOT_HOME, true },
-	{ "shm", "/dev/shm", false },
+	{ "workspace", "/workspace", true, 0755 },
+	{ "tmp", "/tmp", true, 01777 },
+	{ "home", ROOT_HOME, true, 0755 },
+	{ "shm", "/dev/shm", false, 01777 },
 };
 
 /* Folders of the host that nothing needs while a jar is made: the template hangs on one, the data on another.
@@ -165,7 +164,7 @@ static int show_tree(int root, const char *base, const char *path, uint32_t *mis
 		return 0;
 	if (mkdirat(root, path + 1, 0755) < 0)
 		return err_sys(e, "make %s", path);
-	snprintf(lower, sizeof(lower), "%s%s:%s", base, EMPTY_DIR, path);
+	snprintf(lower, sizeof(lower), "%s%s:%s", base, ROOT_EMPTY, path);
 	if (!hook_disabled("overlay"))
 		mnt = mount_new("overlay", (struct mount_opt[]){ { "lowerdir", lower }, { NULL, NULL } },
 				tree_attr(), e);
@@ -268,22 +267,21 @@ int root_data(uint64_t disk_bytes, uid_t guest, struct err *e)
 		return -1;
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
 		const char *name = root_places[i].name;
-		bool shared = strcmp(name, "tmp") == 0 || strcmp(name, "shm") == 0;
 
 		if (mkdirat(data, name, 0755) < 0 || fchownat(data, name, guest, guest, 0) < 0 ||
-		    fchmodat(data, name, shared ? 01777 : 0755, 0) < 0)
+		    fchmodat(data, name, root_places[i].mode, 0) < 0)
 			return err_sys(e, "make /%s", name);
 	}
 	return take_fd(&data);
 }
 
-int root_attach_data(int root, int data, bool read_only, struct err *e)
+int root_attach_data(int root, int data, const char *place, bool read_only, struct err *e)
 {
 	size_t at;
 
 	/* Only a mount of the own namespace can be copied (before 6.15), so the whole is attached to the old tree, which
 	 * pivot_root takes away. Not on the template's folder: start with the next. */
-	if (attach_spare(data, 1, &at, e) < 0)
+	if (place ? mount_attach(data, root, place + 1, e) < 0 : attach_spare(data, 1, &at, e) < 0)
 		return -1;
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
 		const struct root_place *p = &root_places[i];

@@ -18,6 +18,9 @@
  */
 int root_build(const char **where, uint32_t *missing, struct err *e);
 
+/* A folder of the template in which nothing is ever seen: a place to attach what is to be taken apart. */
+#define ROOT_EMPTY "/run"
+
 /* /etc/passwd and /etc/group that know the guest; with `resolver` the host's /etc/resolv.conf too. */
 int root_users(int root, uint32_t uid, bool resolver, struct err *e);
 
@@ -30,12 +33,14 @@ struct root_place {
 	const char *name;	/* in the data file system */
 	const char *path;	/* in the jar */
 	bool exec;
+	unsigned mode;
 };
 #define ROOT_PLACES 4
 extern const struct root_place root_places[ROOT_PLACES];
 
-/* In the jar's own mount namespace, before pivot: shows the data file system's folders in the template. */
-int root_attach_data(int root, int data, bool read_only, struct err *e);
+/* In the jar's own mount namespace, before pivot: shows the data file system's folders in the template. It is attached to `at` for that, a
+ * folder that nobody sees later (NULL: a spare one of the host's). */
+int root_attach_data(int root, int data, const char *at, bool read_only, struct err *e);
 /* Attaches one bind source at `path` (absolute, in the jar), making what leads there. */
 int root_attach_bind(int root, int mnt, const char *path, uid_t guest, struct err *e);
 /* A bind target that may be asked for: absolute, clean, not over what the jar itself is made of. */

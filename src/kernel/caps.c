@@ -9,10 +9,12 @@
 
 #include "kernel/sys.h"
 
-int caps_drop_bounding(struct err *e)
+static int drop_bounding(uint64_t keep, struct err *e)
 {
 	/* The kernel may know more capabilities than our headers: go on until it says EINVAL. */
 	for (unsigned long cap = 0; cap < 64; cap++) {
+		if (keep & CAP_BIT(cap))
+			continue;
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
 			if (errno == EINVAL && cap > CAP_LAST_CAP)
 				break;
@@ -24,16 +26,37 @@ int caps_drop_bounding(struct err *e)
 	return 0;
 }
 
-int caps_set(uint64_t keep, struct err *e)
+int caps_drop_bounding(struct err *e)
+{
+	return drop_bounding(0, e);
+}
+
+static int set_all(uint64_t keep, uint64_t inheritable, struct err *e)
 {
 	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct d[2] = {
-		{ (uint32_t)keep, (uint32_t)keep, 0 },
-		{ (uint32_t)(keep >> 32), (uint32_t)(keep >> 32), 0 },
+		{ (uint32_t)keep, (uint32_t)keep, (uint32_t)inheritable },
+		{ (uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(inheritable >> 32) },
 	};
 
 	if (syscall(SYS_capset, &h, d) < 0)
 		return err_sys(e, "set capabilities");
+	return 0;
+}
+
+int caps_set(uint64_t keep, struct err *e)
+{
+	return set_all(keep, 0, e);
+}
+
+int caps_keep_ambient(uint64_t keep, struct err *e)
+{
+	/* A change of ids has emptied the effective set; dropping from the bounding set needs it. */
+	if (set_all(keep | CAP_BIT(CAP_SETPCAP), keep, e) < 0 || drop_bounding(keep, e) < 0 || set_all(keep, keep, e) < 0)
+		return -1;
+	for (unsigned long cap = 0; cap < 64; cap++)
+		if (keep & CAP_BIT(cap) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+			return err_sys(e, "keep capability %lu", cap);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 int caps_drop_bounding(struct err *e);
 /* Sets permitted = effective = keep, inheritable = 0. */
 int caps_set(uint64_t keep, struct err *e);
+/* Keeps `keep` alone, in every set, so that a program executed under another id than root's has it too. */
+int caps_keep_ambient(uint64_t keep, struct err *e);
 /* The effective set. */
 uint64_t caps_effective(void);
 int caps_no_new_privs(struct err *e);

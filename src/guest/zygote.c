@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Python zygote: a library that the system's own python3 loads before it starts, and that forks guests into jars. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/hook.h"
+#include "guest/pages.h"
+#include "jar/shelf.h"
+#include "kernel/sys.h"
+
+/*
+ * Theory of operation
+ *
+ * The shelf executes `/usr/bin/python3 /workspace/main.py` with this library in LD_PRELOAD. Its constructor runs before Python's main and adds an
+ * audit hook, which Python calls, among others, when it is about to run a file: fully started, with not one frame on its stack. There we
+ * import what is to be preloaded and become a zygote: that call never returns.
+ *
+ * A child enters its jar (src/jar/enter.c), waits, and runs the file as Python itself would have gone on to do: PyRun_FileExFlags with the
+ * dictionary of __main__. It ends as Py_RunMain does: threads, atexit, flush, the program's own modules and its garbage; only the modules that the
+ * zygote brought along are not taken apart one by one.
+ *
+ * Nothing of Python's is linked or assumed: functions are looked up by name, and all of them have been there since 3.8.
+ *
+ * A zygote never reads a request's bytes: its child does, inside the jar, after everything is dropped.
+ */
+
+#define SOCK		3 /* to the keeper */
+#define PR_TID_ADDRESS	40 /* PR_GET_TID_ADDRESS */
+#define FILE_INPUT	257 /* Py_file_input */
+
+typedef void object;
+
+static struct {
+	int (*PySys_AddAuditHook)(int (*)(const char *, object *, void *), void *);
+	object *(*PyImport_ImportModule)(const char *);
+	object *(*PyImport_AddModule)(const char *);
+	object *(*PyImport_GetModuleDict)(void);
+	object *(*PyModule_GetDict)(object *);
+	int (*PyDict_SetItemString)(object *, const char *, object *);
+	object *(*PyDict_GetItemString)(object *, const char *);
+	int (*PyDict_DelItemString)(object *, const char *);
+	object *(*PyDict_GetItem)(object *, object *);
+	int (*PyDict_SetItem)(object *, object *, object *);
+	int (*PyDict_Contains)(object *, object *);
+	object *(*PyDict_Copy)(object *);
+	object *(*PyDict_Keys)(object *);
+	void (*PyDict_Clear)(object *);
+	object *(*PyObject_GetAttrString)(object *, const char *);
+	object *(*PyObject_CallMethod)(object *, const char *, const char *, ...);
+	object *(*PyObject_CallFunction)(object *, const char *, ...);
+	int (*PyObject_IsInstance)(object *, object *);
+	int (*PyObject_IsTrue)(object *);
+	object *(*PyUnicode_DecodeFSDefault)(const char *);
+	object *(*PyUnicode_AsUTF8String)(object *);
+	object *(*PyObject_Str)(object *);
+	char *(*PyBytes_AsString)(object *);
+	object *(*PyBytes_FromString)(const char *);
+	object *(*PyList_New)(ssize_t);
+	int (*PyList_Append)(object *, object *);
+	ssize_t (*PyList_Size)(object *);
+	object *(*PyList_GetItem)(object *, ssize_t);
+	int (*PyList_SetItem)(object *, ssize_t, object *);
+	object *(*PySys_GetObject)(const char *);
+	int (*PySys_SetObject)(const char *, object *);
+	void (*PySys_WriteStderr)(const char *, ...);
+	object *(*PyErr_Occurred)(void);
+	void (*PyErr_Print)(void);
+	void (*PyErr_Clear)(void);
+	void (*PyErr_Fetch)(object **, object **, object **);
+	void (*PyErr_NormalizeException)(object **, object **, object **);
+	void (*PyErr_WriteUnraisable)(object *);
+	int (*PyErr_ExceptionMatches)(object *);
+	object *(*PyRun_FileExFlags)(FILE *, const char *, int, object *, object *, int, void *);
+	object *(*Py_CompileString)(const char *, const char *, int);
+	int (*PyFile_WriteObject)(object *, object *, int);
+	long (*PyLong_AsLong)(object *);
+	object *(*PyWeakref_NewRef)(object *, object *);
+	object *(*PyWeakref_GetObject)(object *);
+	ssize_t (*PyGC_Collect)(void);
+	void (*PyOS_BeforeFork)(void);
+	void (*PyOS_AfterFork_Parent)(void);
+	void (*PyOS_AfterFork_Child)(void);
+	void (*Py_DecRef)(object *);
+	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;
+	object *PyLong_Type, *_Py_NoneStruct;
+} py;
+
+#define NAME(n) { #n, (void **)&py.n }
+static const struct {
+	const char *name;
+	void **at;
+} names[] = {
+	NAME(PySys_AddAuditHook), NAME(PyImport_ImportModule), NAME(PyImport_AddModule), NAME(PyImport_GetModuleDict), NAME(PyModule_GetDict),
+	NAME(PyDict_SetItemString), NAME(PyDict_GetItemString), NAME(PyDict_DelItemString), NAME(PyDict_GetItem), NAME(PyDict_SetItem),
+	NAME(PyDict_Contains), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
+	NAME(PyObject_CallFunction), NAME(PyObject_IsInstance), NAME(PyObject_IsTrue), NAME(PyUnicode_DecodeFSDefault), NAME(PyUnicode_AsUTF8String),
+	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
+	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
+	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
+	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
+	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyOS_BeforeFork), NAME(PyOS_AfterFork_Parent),
+	NAME(PyOS_AfterFork_Child), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
+};
+
+struct zygote_slot {
+	bool there;
+	int spaces[SLOT_SPACES], tasks[CGROUP_CTLS], v2;
+	unsigned task_count;
+};
+
+static struct {
+	struct zygote_slot slots[SHELF_SLOTS + 1];
+	char modules[SHELF_MODULES];
+	void *tid;	     /* where libc keeps the thread's number */
+	void *robust;	     /* and its list of robust locks */
+	size_t robust_len;
+	object *before;	     /* the modules that every guest finds */
+	object *numpy_seed;  /* numpy.random.seed, when it is preloaded */
+	bool at_work;
+} zy;
+
+static void drop(object *o)
+{
+	if (o)
+		py.Py_DecRef(o);
+}
+
+/* For what may fail and does not matter. */
+static void drop_quietly(object *o)
+{
+	if (!o)
+		py.PyErr_Clear();
+	drop(o);
+}
+
+/* ---- the end of a guest, as Py_RunMain has it ---- */
+
+static bool is_none(object *o)
+{
+	return o == py._Py_NoneStruct;
+}
+
+/* flush_std_files() */
+static int flush_streams(void)
+{
+	static const char *const streams[] = { "stdout", "stderr" };
+	int rc = 0;
+
+	for (int i = 0; i < 2; i++) {
+		object *f = py.PySys_GetObject(streams[i]), *closed, *done;
+
+		if (!f || is_none(f))
+			continue;
+		closed = py.PyObject_GetAttrString(f, "closed");
+		if (!closed) {
+			py.PyErr_Clear();
+		} else if (py.PyObject_IsTrue(closed)) {
+			drop(closed);
+			continue;
+		}
+		drop(closed);
+		done = py.PyObject_CallMethod(f, "flush", NULL);
+		if (!done) {
+			if (i == 0)
+				py.PyErr_WriteUnraisable(f);
+			else
+				py.PyErr_Clear();
+			rc = -1;
+		}
+		drop(done);
+	}
+	return rc;
+}
+
+/* What sys.exit() was given. */
+static int exit_code(void)
+{
+	object *type, *value, *trace, *code;
+	int rc = 1;
+
+	fflush(stdout);
+	py.PyErr_Fetch(&type, &value, &trace);
+	py.PyErr_NormalizeException(&type, &value, &trace);
+	code = value ? py.PyObject_GetAttrString(value, "code") : NULL;
+	if (!code) {
+		py.PyErr_Clear();
+		code = value;
+	}
+	if (!code || is_none(code)) {
+		rc = 0;
+	} else if (py.PyObject_IsInstance(code, py.PyLong_Type) == 1) {
+		rc = (int)py.PyLong_AsLong(code);
+		py.PyErr_Clear();
+	} else {
+		object *err = py.PySys_GetObject("stderr");
+
+		if (err && !is_none(err))
+			py.PyFile_WriteObject(code, err, 1);
+		py.PySys_WriteStderr("\n");
+		py.PyErr_Clear();
+	}
+	return rc;
+}
+
+static void call_module(const char *module, const char *method)
+{
+	object *m = py.PyDict_GetItemString(py.PyImport_GetModuleDict(), module);
+	object *done;
+
+	if (!m)
+		return;
+	done = py.PyObject_CallMethod(m, method, NULL);
+	if (!done)
+		py.PyErr_WriteUnraisable(m);
+	drop(done);
+}
+
+/* _PyModule_ClearDict(): first the names with one underscore, then all. */
+static void clear_dict(object *dict)
+{
+	object *keys = py.PyDict_Keys(dict);
+
+	for (int pass = 0; keys && pass < 2; pass++)
+		for (ssize_t i = 0; i < py.PyList_Size(keys); i++) {
+			object *key = py.PyList_GetItem(keys, i), *bytes = py.PyUnicode_AsUTF8String(key);
+			const char *name = bytes ? py.PyBytes_AsString(bytes) : "";
+
+			if (pass == 0 ? name[0] == '_' && name[1] != '_' : name[0] != '_' || strcmp(name, "__builtins__") != 0)
+				py.PyDict_SetItem(dict, key, py._Py_NoneStruct);
+			drop_quietly(bytes);
+		}
+	drop(keys);
+}
+
+/* finalize_modules(), for what the program itself brought: its objects end as they would, those of the zygote's modules end with the process. */
+static void clear_modules(void)
+{
+	static const char *const gone[] = { "path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback", "path_hooks",
+					    "path_importer_cache", "meta_path", "__interactivehook__" };
+	static const char *const streams[][2] = { { "stdin", "__stdin__" }, { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
+	object *modules = py.PyImport_GetModuleDict(), *keys, *refs = py.PyList_New(0);
+
+	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		if (py.PySys_GetObject(gone[i]))
+			py.PySys_SetObject(gone[i], py._Py_NoneStruct);
+	for (int i = 0; i < 3; i++) {
+		object *f = py.PySys_GetObject(streams[i][1]);
+
+		py.PySys_SetObject(streams[i][0], f ? f : py._Py_NoneStruct);
+	}
+	keys = py.PyDict_Keys(modules);
+	for (ssize_t i = 0; keys && refs && i < py.PyList_Size(keys); i++) {
+		object *key = py.PyList_GetItem(keys, i), *ref;
+
+		if (py.PyDict_Contains(zy.before, key) == 1)
+			continue;
+		ref = py.PyWeakref_NewRef(py.PyDict_GetItem(modules, key), NULL);
+		if (ref)
+			py.PyList_Append(refs, ref);
+		drop_quietly(ref);
+		py.PyDict_SetItem(modules, key, py._Py_NoneStruct);
+	}
+	drop(keys);
+	py.PyGC_Collect();
+	for (ssize_t i = refs ? py.PyList_Size(refs) : 0; i-- > 0;) {
+		object *m = py.PyWeakref_GetObject(py.PyList_GetItem(refs, i)), *dict;
+
+		if (!m || is_none(m))
+			continue;
+		dict = py.PyModule_GetDict(m);
+		if (dict)
+			clear_dict(dict);
+		else
+			py.PyErr_Clear();
+	}
+	py.PyGC_Collect();
+}
+
+static _Noreturn void finish(int code, bool interrupted)
+{
+	call_module("threading", "_shutdown");
+	drop_quietly(py.PyImport_ImportModule("atexit"));
+	call_module("atexit", "_run_exitfuncs");
+	if (flush_streams() < 0)
+		code = 120;
+	clear_modules();
+	if (flush_streams() < 0)
+		code = 120;
+	if (interrupted) {
+		signal(SIGINT, SIG_DFL);
+		kill(getpid(), SIGINT);
+	}
+	exit(code);
+}
+
+/* ---- a guest ---- */
+
+/* The environment of the request, unless it is the one that the zygote has. */
+static void set_environment(char *words, uint64_t len)
+{
+	static const char *const dicts[][2] = { { "posix", NULL }, { "os", "_data" } };
+	extern char **environ;
+	char *w = words;
+	char **have = environ;
+
+	while (w < words + len && *have && strcmp(w, *have) == 0) {
+		w += strlen(w) + 1;
+		have++;
+	}
+	if (w == words + len && !*have)
+		return;
+	clearenv();
+	for (w = words; w < words + len; w += strlen(w) + 1)
+		putenv(w);
+	for (int i = 0; i < 2; i++) {
+		object *m = py.PyImport_ImportModule(dicts[i][0]);
+		object *d = m ? py.PyObject_GetAttrString(m, "environ") : NULL;
+
+		if (d && dicts[i][1])
+			d = py.PyObject_GetAttrString(d, dicts[i][1]);
+		if (!d) {
+			py.PyErr_Clear();
+			continue;
+		}
+		py.PyDict_Clear(d);
+		for (w = words; w < words + len; w += strlen(w) + 1) {
+			char *eq = strchr(w, '=');
+
+			if (!eq || eq == w)
+				continue;
+			*eq = '\0';
+			py.PyDict_SetItem(d, py.PyBytes_FromString(w), py.PyBytes_FromString(eq + 1));
+			*eq = '=';
+		}
+	}
+}
+
+/* sys.argv, sys.orig_argv and, where the file is in another folder than the zygote's, sys.path[0]. */
+static void set_arguments(char *words, uint64_t len)
+{
+	const char *file = words + strlen(words) + 1, *slash = strrchr(file, '/');
+	object *argv = py.PyList_New(0), *all = py.PyList_New(0), *path = py.PySys_GetObject("path");
+	char folder[FEED_NAME_MAX];
+
+	for (char *w = words; w < words + len; w += strlen(w) + 1) {
+		object *text = py.PyUnicode_DecodeFSDefault(w);
+
+		if (w != words)
+			py.PyList_Append(argv, text);
+		py.PyList_Append(all, text);
+		drop(text);
+	}
+	py.PySys_SetObject("argv", argv);
+	py.PySys_SetObject("orig_argv", all);
+	if (slash && (size_t)(slash - file) < sizeof(folder) && path && py.PyList_Size(path) > 0) {
+		snprintf(folder, sizeof(folder), "%.*s", slash == file ? 1 : (int)(slash - file), file);
+		if (strcmp(folder, "/workspace") != 0)
+			py.PyList_SetItem(path, 0, py.PyUnicode_DecodeFSDefault(folder));
+	}
+}
+
+static object *main_loader(object *name)
+{
+	object *m = py.PyImport_AddModule("_frozen_importlib_external");
+	object *type = m ? py.PyObject_GetAttrString(m, "SourceFileLoader") : NULL;
+	object *loader = type ? py.PyObject_CallFunction(type, "sO", "__main__", name) : NULL;
+
+	if (!loader)
+		py.PyErr_Clear();
+	return loader;
+}
+
+/* _PyRun_SimpleFile() and what comes after it. */
+static _Noreturn void run_file(const char *file)
+{
+	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__")), *done, *name, *loader;
+	FILE *f = fopen(file, "rb");
+	bool interrupted = false;
+	int code = 0;
+
+	if (!f) {
+		/* As Python says it. */
+		object *exe = py.PySys_GetObject("executable"), *bytes = exe ? py.PyUnicode_AsUTF8String(exe) : NULL;
+
+		fprintf(stderr, "%s: can't open file '%s': [Errno %d] %s\n", bytes ? py.PyBytes_AsString(bytes) : "python3", file, errno, strerror(errno));
+		finish(2, false);
+	}
+	name = py.PyUnicode_DecodeFSDefault(file);
+	py.PyDict_SetItemString(dict, "__file__", name);
+	py.PyDict_SetItemString(dict, "__cached__", py._Py_NoneStruct);
+	loader = main_loader(name);
+	if (loader)
+		py.PyDict_SetItemString(dict, "__loader__", loader);
+	drop(loader);
+	drop(name);
+	done = py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
+	if (!done && py.PyErr_ExceptionMatches(*py.PyExc_SystemExit)) {
+		code = exit_code();
+	} else {
+		if (!done) {
+			interrupted = py.PyErr_Occurred() == *py.PyExc_KeyboardInterrupt;
+			code = 1;
+			/* sys.excepthook may call sys.exit() itself: PyErr_Print() then ends the process as Python would. */
+			py.PyErr_Print();
+		}
+		if (py.PyDict_DelItemString(dict, "__file__") < 0)
+			py.PyErr_Clear();
+		if (py.PyDict_DelItemString(dict, "__cached__") < 0)
+			py.PyErr_Clear();
+	}
+	drop(done);
+	finish(code, interrupted);
+}
+
+static _Noreturn void guest(struct zygote_slot *t, const struct zygote_msg *msg, const int *fds)
+{
+	static struct feed_plan plan;
+	static struct jar j;
+	static const struct jar_ids ids = { 1, 2, false, false };
+	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled, .zygote = true };
+
+	if (zy.robust)
+		syscall(SYS_set_robust_list, zy.robust, zy.robust_len);
+	pages_touch();
+	py.PyOS_AfterFork_Child();
+	if (zy.numpy_seed)
+		drop_quietly(py.PyObject_CallFunction(zy.numpy_seed, NULL));
+	shelf_jar(&j, &ids, msg->slot);
+	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
+	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
+	j.task_count = t->task_count;
+	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
+	enter_warm(&j, &g, &plan);
+	set_environment(plan.env_words, plan.env_len);
+	set_arguments(plan.argv_words, plan.argv_len);
+	run_file(plan.argv_words + strlen(plan.argv_words) + 1);
+}
+
+/* ---- the zygote ---- */
+
+static void say_error(const struct err *e)
+{
+	struct jar_report r = { .type = REPORT_ERROR, .err = *e };
+
+	fd_send(SOCK, &r, sizeof(r), NULL, 0);
+}
+
+static void forked(const struct zygote_msg *msg, int *fds)
+{
+	struct zygote_slot *t = &zy.slots[msg->slot];
+	struct sys_clone_args a = {
+		.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
+		.child_tid = (uint64_t)(uintptr_t)zy.tid,
+	};
+	struct jar_report r = { .type = REPORT_ERROR };
+	long pid = -1;
+
+	if (t->v2 >= 0) {
+		a.flags |= CLONE_INTO_CGROUP;
+		a.cgroup = (uint64_t)t->v2;
+	}
+	py.PyOS_BeforeFork();
+	if (setns(fds[1 + OWN_PID], CLONE_NEWPID) == 0)
+		pid = syscall(SYS_clone3, &a, sizeof(a));
+	if (pid == 0)
+		guest(t, msg, fds);
+	py.PyOS_AfterFork_Parent();
+	if (pid < 0) {
+		err_sys(&r.err, "fork a guest of the zygote");
+		fd_send(fds[0], &r, sizeof(r), NULL, 0);
+	}
+}
+
+static void take_slot(const struct zygote_msg *msg, int *fds)
+{
+	struct zygote_slot *t = &zy.slots[msg->slot];
+
+	if (t->there) {
+		for (int i = 0; i < SLOT_SPACES; i++)
+			close(t->spaces[i]);
+		for (unsigned i = 0; i < t->task_count; i++)
+			close(t->tasks[i]);
+		fd_close(&t->v2);
+	}
+	for (int i = 0; i < SLOT_SPACES; i++)
+		t->spaces[i] = take_fd(&fds[i]);
+	t->task_count = msg->tasks;
+	for (unsigned i = 0; i < msg->tasks; i++)
+		t->tasks[i] = take_fd(&fds[SLOT_SPACES + i]);
+	t->v2 = msg->v2 ? take_fd(&fds[SLOT_SPACES + msg->tasks]) : -1;
+	t->there = true;
+}
+
+static _Noreturn void serve(void)
+{
+	enum { MAX = SLOT_SPACES + CGROUP_CTLS + 1 };
+
+	for (;;) {
+		struct zygote_msg msg;
+		int fds[MAX];
+		unsigned n;
+		ssize_t got = fd_recv(SOCK, &msg, sizeof(msg), fds, MAX, &n);
+
+		if (got != sizeof(msg) || msg.slot > SHELF_SLOTS || msg.tasks > CGROUP_CTLS)
+			_exit(0);
+		if (msg.op == ZYGOTE_SLOT && n == SLOT_SPACES + msg.tasks + !!msg.v2)
+			take_slot(&msg, fds);
+		else if (msg.op == ZYGOTE_FORK && n == 1 + OWN_SPACES && zy.slots[msg.slot].there)
+			forked(&msg, fds);
+		else
+			_exit(1);
+		for (unsigned i = 0; i < n; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
+}
+
+/* Told once; the guests then do without it, as they would after a cold start. */
+static void preload_failed(const char *module)
+{
+	object *type, *value, *trace, *text, *bytes = NULL;
+	struct err e = { 0 };
+
+	py.PyErr_Fetch(&type, &value, &trace);
+	text = value ? py.PyObject_Str(value) : NULL;
+	if (text)
+		bytes = py.PyUnicode_AsUTF8String(text);
+	err_set(&e, ERR_INPUT, "preload: Python cannot import '%.60s': %.200s", module, bytes ? py.PyBytes_AsString(bytes) : "");
+	err_hint(&e, "install it for /usr/bin/python3, or take it out of 'preload'");
+	py.PyErr_Clear();
+	say_error(&e);
+}
+
+static void preload(void)
+{
+	char *save = NULL;
+
+	for (char *m = strtok_r(zy.modules, ",", &save); m; m = strtok_r(NULL, ",", &save)) {
+		object *done = py.PyImport_ImportModule(m);
+
+		if (!done)
+			preload_failed(m);
+		drop(done);
+	}
+}
+
+/* All that does not change is put out of the collector's way: collecting touches no page of it, and a guest's last collection is short. */
+static void settle(void)
+{
+	object *modules = py.PyImport_GetModuleDict(), *gc, *m;
+	bool had = py.PyDict_GetItemString(modules, "gc") != NULL;
+
+	/* The compiler's own tables are made at its first use. */
+	drop_quietly(py.Py_CompileString("print(1 + 1)\n", "<zygote>", FILE_INPUT));
+	gc = py.PyImport_ImportModule("gc");
+	py.PyGC_Collect();
+	if (gc)
+		drop_quietly(py.PyObject_CallMethod(gc, "freeze", NULL));
+	if (!had && py.PyDict_DelItemString(modules, "gc") < 0)
+		py.PyErr_Clear();
+	m = py.PyDict_GetItemString(modules, "numpy.random");
+	zy.numpy_seed = m ? py.PyObject_GetAttrString(m, "seed") : NULL;
+	py.PyErr_Clear();
+	zy.before = py.PyDict_Copy(modules);
+	/* The program's own module is not the zygote's. */
+	if (py.PyDict_DelItemString(zy.before, "__main__") < 0)
+		py.PyErr_Clear();
+}
+
+static _Noreturn void become_zygote(void)
+{
+	struct jar_report r = { .type = REPORT_READY };
+	int listener;
+
+	preload();
+	settle();
+	if (prctl(PR_TID_ADDRESS, &zy.tid, 0, 0, 0) < 0 || !zy.tid)
+		err_set(&r.err, ERR_SETUP, "this kernel does not tell where the thread's number is kept");
+	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
+	pages_learn();
+	listener = r.err.kind ? -1 : seccomp_load_zygote(&r.err);
+	if (listener < 0) {
+		say_error(&r.err);
+		_exit(1);
+	}
+	if (fd_send(SOCK, &r, REPORT_SHORT, &listener, 1) < 0)
+		_exit(1);
+	close(listener);
+	serve();
+}
+
+static int on_audit(const char *event, object *args, void *unused)
+{
+	(void)args, (void)unused;
+	if (zy.at_work || strcmp(event, "cpython.run_file") != 0)
+		return 0;
+	zy.at_work = true;
+	become_zygote();
+}
+
+/* Before Python's main: nobody has looked at the environment yet. Our two variables go, from where /proc shows them too. */
+static void hide(char *variable, const char *name)
+{
+	if (!variable)
+		return;
+	unsetenv(name);
+	variable -= strlen(name) + 1;
+	memset(variable, 0, strlen(variable));
+}
+
+__attribute__((constructor)) static void zygote_start(void)
+{
+	char *modules = getenv("BELLJAR_ZYGOTE");
+	struct err e = { 0 };
+
+	if (!modules)
+		return;
+	hook_init();
+	snprintf(zy.modules, sizeof(zy.modules), "%s", modules);
+	hide(modules, "BELLJAR_ZYGOTE");
+	hide(getenv("LD_PRELOAD"), "LD_PRELOAD");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		*names[i].at = dlsym(RTLD_DEFAULT, names[i].name);
+		if (!*names[i].at) {
+			err_set(&e, ERR_SETUP, "this Python has no %s", names[i].name);
+			err_hint(&e, "/usr/bin/python3 must be CPython 3.8 or newer");
+			say_error(&e);
+			_exit(1);
+		}
+	}
+	py.PySys_AddAuditHook(on_audit, NULL);
+}

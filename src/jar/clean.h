@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A jar that is to serve its client once more: proof that nothing of the guest before is left in it. */
+#ifndef BELLJAR_JAR_CLEAN_H
+#define BELLJAR_JAR_CLEAN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * Runs inside the jar, in its pid, mount, ipc and user namespaces, as root of U2. Ends every process but init and the caller and waits until
+ * the kernel has none left; empties the writable folders and compares their owner, mode and attributes with those they were made with; insists
+ * that there is no System V object and, by `queues` (a mount of the ipc namespace's queues), no POSIX one. Fails where anything is in doubt:
+ * such a jar is thrown away.
+ */
+int clean_jar(int queues, uid_t guest, struct err *e);
+
+#endif

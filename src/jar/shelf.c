@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shelf: a maker of many warm jars. */
+#include "jar/shelf.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hook.h"
+#include "jar/maker.h"
+#include "jar/root.h"
+#include "kernel/caps.h"
+#include "kernel/idmap.h"
+#include "kernel/landlock.h"
+#include "kernel/mount.h"
+#include "kernel/net.h"
+#include "kernel/sys.h"
+
+#define HOSTNAME   "jar"
+#define GUEST_UID  1000
+#define ZYGOTE_UID 3 /* of slot 0 */
+#define FDS_MAX	   16
+
+struct shelf_slot {
+	bool there;
+	int spaces[SLOT_SPACES];
+	int tasks[CGROUP_CTLS], v2;
+	unsigned task_count;
+};
+
+struct shelf {
+	int sock;
+	struct jar_ids ids;
+	uint32_t missing;
+	int root, pidns; /* the template; our own pid namespace, to come back to */
+	const char *root_path;
+	bool away;	 /* children would be born in a jar's pid namespace */
+	struct shelf_slot slots[SHELF_SLOTS + 1];
+};
+
+void shelf_jar(struct jar *j, const struct jar_ids *ids, unsigned slot)
+{
+	memset(j, 0, sizeof(*j));
+	j->spec.uid = GUEST_UID;
+	snprintf(j->spec.hostname, sizeof(j->spec.hostname), HOSTNAME);
+	j->ids = *ids;
+	j->ids.init = slot * IDMAP_SLOT_IDS + ids->init;
+	j->ids.guest = slot * IDMAP_SLOT_IDS + ids->guest;
+	j->landlock_abi = landlock_abi();
+	j->root = j->data = j->init_pidfd = j->control = j->init_report = j->gate[0] = j->gate[1] = -1;
+}
+
+/* ---- its own start ---- */
+
+static int shelf_root(void *p, struct err *e)
+{
+	struct shelf *s = p;
+
+	s->root = root_build(&s->root_path, &s->missing, e);
+	if (s->root < 0)
+		return -1;
+	return root_users(s->root, GUEST_UID, false, e);
+}
+
+/* The kernel lets a user namespace mount proc only where it sees one: ours stays visible here, and every jar takes it away. */
+static int shelf_proc(void *p, struct err *e)
+{
+	struct shelf *s = p;
+	auto_close int proc = mount_copy(AT_FDCWD, "/proc", true, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+	return proc < 0 ? -1 : mount_attach(proc, s->root, "proc", e);
+}
+
+static int shelf_readonly(void *p, struct err *e)
+{
+	return mount_restrict(((struct shelf *)p)->root, MOUNT_ATTR_RDONLY, false, e);
+}
+
+static int shelf_pivot(void *p, struct err *e)
+{
+	struct shelf *s = p;
+
+	if (mount_pivot(s->root, e) < 0)
+		return -1;
+	fd_close(&s->root);
+	s->pidns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	if (s->pidns < 0)
+		return err_sys(e, "open the own pid namespace");
+	return 0;
+}
+
+/* Before these: maker_steps' ids, keyring and private mounts, which every maker needs. */
+const struct step shelf_steps[] = {
+	{ "shelf-root", NULL, shelf_root },
+	{ "shelf-proc", NULL, shelf_proc },
+	{ "shelf-readonly", "readonly", shelf_readonly },
+	{ "shelf-pivot", NULL, shelf_pivot },
+};
+const size_t shelf_step_count = sizeof(shelf_steps) / sizeof(shelf_steps[0]);
+
+/* ---- births ---- */
+
+/* As fork, but the child is the keeper's. The keeper reaps it. */
+static pid_t bear(struct shelf *s, uint64_t flags, int pidns, int cgroup)
+{
+	struct sys_clone_args a = { .flags = flags | CLONE_PARENT };
+
+	/* Children are born where the last one was until we say otherwise. */
+	if (pidns >= 0 || s->away) {
+		if (setns(pidns >= 0 ? pidns : s->pidns, CLONE_NEWPID) < 0)
+			return -1;
+		s->away = pidns >= 0;
+	}
+	if (cgroup >= 0) {
+		a.flags |= CLONE_INTO_CGROUP;
+		a.cgroup = (uint64_t)cgroup;
+	}
+	return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+}
+
+static void say_error(int chan, const struct err *e)
+{
+	struct jar_report r = { .type = REPORT_ERROR, .err = *e };
+
+	fd_send(chan, &r, sizeof(r), NULL, 0);
+}
+
+/* ---- a slot ---- */
+
+static void clear_slot(struct shelf_slot *t)
+{
+	if (!t->there)
+		return;
+	for (int i = 0; i < SLOT_SPACES; i++)
+		fd_close(&t->spaces[i]);
+	for (unsigned i = 0; i < t->task_count; i++)
+		fd_close(&t->tasks[i]);
+	fd_close(&t->v2);
+	t->there = false;
+}
+
+struct slot_birth {
+	struct shelf_slot *t;
+	int chan;	   /* to the shelf */
+	uint32_t inotify;
+	bool shared_quota;
+	int spaces[SLOT_SPACES];
+};
+
+/* A slot's own share of what the kernel counts per user: all slots of a shelf have one creator (RE-21). And no user namespace below (KS-07). */
+static int limit_users(const struct slot_birth *b, struct err *e)
+{
+	auto_close int sys = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", b->inotify);
+	if (!hook_disabled("max_userns") && fd_write_file(sys, "max_user_namespaces", "0") < 0)
+		return err_sys(e, "forbid nested namespaces");
+	if (fd_write_file(sys, "max_inotify_instances", text) < 0 && errno != ENOENT)
+		return err_sys(e, "limit inotify instances");
+	if (fd_write_file(sys, "max_inotify_watches", "8192") < 0 && errno != ENOENT)
+		return err_sys(e, "limit inotify watches");
+	return 0;
+}
+
+/* In a child with fresh network and uts namespaces of U1's: fills b->spaces. */
+static int slot_birth(struct slot_birth *b, struct err *e)
+{
+	static const char *const names[SLOT_SPACES] = { "net", "uts", "cgroup", "user" };
+	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char byte = 0;
+
+	if (net_loopback_up(e) < 0)
+		return -1;
+	if (sethostname(HOSTNAME, strlen(HOSTNAME)) < 0)
+		return err_sys(e, "set the host name");
+	/* From inside the slot's cgroups, so that /proc/self/cgroup shows "/". */
+	if (cgroup_enter_v1(b->t->tasks, b->t->task_count, e) < 0)
+		return -1;
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return err_sys(e, "make a cgroup namespace");
+	for (int i = 0; i < SLOT_SPACES; i++) {
+		if (i == SLOT_USER) {
+			if (unshare(CLONE_NEWUSER) < 0)
+				return err_sys(e, "make the guest's user namespace");
+			if (write(b->chan, &byte, 1) != 1 || fd_read_all(b->chan, &byte, 1) != 0)
+				return err_set(e, ERR_SETUP, "the maker gave the slot up");
+			if (limit_users(b, e) < 0)
+				return -1;
+		}
+		b->spaces[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
+		if (b->spaces[i] < 0)
+			return err_sys(e, "open the slot's %s namespace", names[i]);
+	}
+	return 0;
+}
+
+static _Noreturn void slot_main(struct slot_birth *b)
+{
+	struct jar_report r = { .type = REPORT_READY };
+
+	if (slot_birth(b, &r.err) < 0)
+		r.type = REPORT_ERROR;
+	fd_send(b->chan, &r, sizeof(r), b->spaces, r.type == REPORT_READY ? SLOT_SPACES : 0);
+	_exit(0);
+}
+
+static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *msg, struct err *e)
+{
+	struct shelf_slot *t = &s->slots[number];
+	struct slot_birth b = { .t = t, .inotify = msg->inotify };
+	struct jar j;
+	struct jar_report r = { 0 };
+	char map[96], byte = 0;
+	int chan[2], rc = -1;
+	unsigned n = 0;
+	pid_t pid;
+
+	if (step_point("slot-clone", e) < 0)
+		return -1;
+	shelf_jar(&j, &s->ids, number);
+	if (s->away && setns(s->pidns, CLONE_NEWPID) < 0)
+		return err_sys(e, "return to the own pid namespace");
+	s->away = false;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, chan) < 0)
+		return err_sys(e, "make a channel");
+	pid = sys_clone_into(CLONE_NEWUTS | (hook_disabled("netns") ? 0 : CLONE_NEWNET), NULL, t->v2);
+	if (pid == 0) {
+		close(chan[0]);
+		b.chan = chan[1];
+		slot_main(&b);
+	}
+	close(chan[1]);
+	snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", j.spec.uid, j.ids.guest, jar_init_uid(j.spec.uid), j.ids.init);
+	if (pid < 0) {
+		err_sys(e, "start the slot's first process");
+	} else if (fd_recv(chan[0], &r, sizeof(r), t->spaces, SLOT_SPACES, &n) == 1 && step_point("jar-maps", e) == 0 &&
+		   idmap_write(pid, map, map, false, e) == 0 && write(chan[0], &byte, 1) == 1) {
+		if (fd_recv(chan[0], &r, sizeof(r), t->spaces, SLOT_SPACES, &n) == (ssize_t)sizeof(r) && r.type == REPORT_READY && n == SLOT_SPACES)
+			rc = 0;
+		else if (r.type == REPORT_ERROR)
+			*e = r.err;
+	} else if (r.type == REPORT_ERROR) {
+		*e = r.err;
+	}
+	if (rc < 0 && !e->kind)
+		err_set(e, ERR_SETUP, "the slot's first process ended early");
+	close(chan[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return rc;
+}
+
+static void on_slot(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	struct shelf_slot *t = &s->slots[msg->slot];
+	struct jar_report r = { .type = REPORT_READY };
+
+	clear_slot(t);
+	t->there = true;
+	t->task_count = msg->tasks;
+	for (unsigned i = 0; i < msg->tasks; i++)
+		t->tasks[i] = take_fd(&fds[1 + i]);
+	t->v2 = msg->v2 ? take_fd(&fds[1 + msg->tasks]) : -1;
+	for (int i = 0; i < SLOT_SPACES; i++)
+		t->spaces[i] = -1;
+	if (make_slot(s, msg->slot, msg, &r.err) < 0) {
+		say_error(fds[0], &r.err);
+		clear_slot(t);
+		return;
+	}
+	fd_send(fds[0], &r, REPORT_SHORT, t->spaces, SLOT_SPACES);
+}
+
+/* ---- jars and guests ---- */
+
+static void on_jar(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	struct shelf_slot *t = &s->slots[msg->slot];
+	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | (hook_disabled("ipcns") ? 0 : CLONE_NEWIPC);
+	struct err e = { 0 };
+	struct jar j;
+	pid_t pid;
+
+	shelf_jar(&j, &s->ids, msg->slot);
+	j.spec.disk_bytes = msg->disk_bytes;
+	if (step_point("jar-clone", &e) < 0) {
+		say_error(fds[0], &e);
+		return;
+	}
+	pid = bear(s, flags, -1, -1);
+	if (pid == 0)
+		init_warm_main(&j, t->spaces, fds[0]);
+	if (pid < 0) {
+		err_sys(&e, "start the jar's init");
+		say_error(fds[0], &e);
+	}
+}
+
+static void on_guest(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	struct shelf_slot *t = &s->slots[msg->slot];
+	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled };
+	struct err e = { 0 };
+	struct feed_plan plan;
+	struct jar j;
+	pid_t pid = -1;
+
+	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
+	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
+	shelf_jar(&j, &s->ids, msg->slot);
+	j.task_count = t->task_count;
+	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
+	if (step_point("guest-clone", &e) == 0) {
+		pid = bear(s, 0, g.jar.own[OWN_PID], t->v2);
+		if (pid == 0)
+			enter_warm(&j, &g, &plan); /* never returns: it executes */
+		if (pid < 0)
+			err_sys(&e, "start the guest's process");
+	}
+	if (pid < 0)
+		say_error(fds[0], &e);
+}
+
+/* In a child: a slow reader must not keep other jars from being made. */
+static void on_export(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	struct jar_report r = { .type = REPORT_READY };
+	pid_t pid = bear(s, 0, -1, -1);
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (export_write(fds[1], &msg->export, fds[2], &r.err) < 0)
+			r.type = REPORT_ERROR;
+		close(fds[2]);
+		fd_send(fds[0], &r, sizeof(r), NULL, 0);
+		_exit(0);
+	}
+	if (pid < 0) {
+		err_sys(&r.err, "start the exporter");
+		say_error(fds[0], &r.err);
+	}
+}
+
+/* ---- a zygote ---- */
+
+#define ZYGOTE_LIB "/run/belljar-zygote.so"
+
+/* Its library, in a file system of its own that only it sees; no /proc, which would show the host's processes. */
+static int zygote_files(int lib, struct err *e)
+{
+	static const struct mount_opt opts[] = { { "size", "4m" }, { "mode", "755" }, { NULL, NULL } };
+	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), out = -1;
+	auto_close int mnt = mount_new("tmpfs", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	static char block[65536];
+	ssize_t n;
+
+	if (mnt < 0 || mount_attach(mnt, root, ROOT_EMPTY + 1, e) < 0)
+		return -1;
+	out = open(ZYGOTE_LIB, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+	while (out >= 0 && (n = read(lib, block, sizeof(block))) > 0)
+		if (fd_write_all(out, block, (size_t)n) < 0)
+			return err_sys(e, "copy the zygote's library");
+	if (out < 0 || n < 0)
+		return err_sys(e, "copy the zygote's library");
+	if (mount_restrict(mnt, MOUNT_ATTR_RDONLY, false, e) < 0)
+		return -1;
+	if (sys_umount2("/proc", MNT_DETACH) < 0)
+		return err_sys(e, "detach /proc");
+	return 0;
+}
+
+/* Pipes, as every guest has: an interpreter looks at them when it starts. Nobody is at the other end. */
+static int zygote_streams(struct err *e)
+{
+	for (int i = 0; i < 3; i++) {
+		int p[2];
+
+		if (pipe2(p, O_CLOEXEC) < 0 || dup2(p[i > 0], i) < 0)
+			return err_sys(e, "make a zygote's streams");
+		close(p[0]);
+		close(p[1]);
+	}
+	return 0;
+}
+
+/* It needs to enter jars and nothing else: no files of others, no other processes, no mounts (the filter). Ambient, since it is executed. */
+static int zygote_rights(struct err *e)
+{
+	uint64_t keep = CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SYS_CHROOT);
+
+	if (setgroups(0, NULL) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(ZYGOTE_UID, ZYGOTE_UID, ZYGOTE_UID) < 0 ||
+	    setresuid(ZYGOTE_UID, ZYGOTE_UID, ZYGOTE_UID) < 0)
+		return err_sys(e, "take the zygote's ids");
+	if (caps_keep_ambient(keep, e) < 0 || caps_no_new_privs(e) < 0)
+		return -1;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(e, "set the parent death signal");
+	return 0;
+}
+
+static _Noreturn void zygote_main(const struct shelf_msg *msg, int sock, int lib)
+{
+	char *argv[] = { "/usr/bin/python3", "/workspace/main.py", NULL };
+	static char modules[SHELF_MODULES + 32];
+	/* What run_environment() gives to every Python; the last two are gone before Python sees them. */
+	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_PRELOAD=" ZYGOTE_LIB, modules, NULL };
+	struct err e = { 0 };
+
+	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);
+	if (setsid() < 0)
+		err_sys(&e, "start a session");
+	else if (step_point("zygote-start", &e) == 0 && zygote_files(lib, &e) == 0 && zygote_streams(&e) == 0 && zygote_rights(&e) == 0) {
+		/* The socket at a number that the library knows; everything else goes. */
+		if (dup2(sock, 3) == 3 && sys_close_range(4, ~0U, 0) == 0) {
+			for (int i = 1; i < NSIG; i++)
+				if (i != SIGKILL && i != SIGSTOP)
+					signal(i, SIG_DFL);
+			umask(022);
+			execve(argv[0], argv, envp);
+			sock = 3;
+		}
+		err_sys(&e, "start %s", argv[0]);
+	}
+	say_error(sock, &e);
+	_exit(1);
+}
+
+static void on_zygote(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	struct err e = { 0 };
+	/* In an empty network: there is nobody it could talk to. */
+	pid_t pid = bear(s, CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET, -1, -1);
+
+	if (pid == 0)
+		zygote_main(msg, fds[0], fds[1]);
+	if (pid < 0) {
+		err_sys(&e, "start a zygote");
+		say_error(fds[0], &e);
+	}
+}
+
+/* ---- requests ---- */
+
+static void on_clear(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	(void)fds;
+	clear_slot(&s->slots[msg->slot]);
+}
+
+static const struct {
+	unsigned min_fds, max_fds;
+	bool slot; /* it must have been made */
+	void (*run)(struct shelf *s, const struct shelf_msg *msg, int *fds);
+} ops[SHELF_OPS] = {
+	[SHELF_SLOT] = { 1, 1 + CGROUP_CTLS + 1, false, on_slot },
+	[SHELF_CLEAR] = { 0, 0, false, on_clear },
+	[SHELF_JAR] = { 1, 1, true, on_jar },
+	[SHELF_GUEST] = { 1 + OWN_SPACES, 1 + OWN_SPACES, true, on_guest },
+	[SHELF_EXPORT] = { 3, 3, false, on_export },
+	[SHELF_ZYGOTE] = { 2, 2, false, on_zygote },
+};
+
+void shelf_main(int sock, const struct jar_ids *ids)
+{
+	static struct shelf s;
+	static struct shelf_msg msg;
+	struct jar_report r = { .type = REPORT_READY };
+
+	s.sock = sock;
+	s.ids = *ids;
+	signal(SIGPIPE, SIG_IGN);
+	/* The first steps of every maker: all but its root. */
+	if (step_walk(maker_steps, maker_step_count - 1, &s, &r.err) < 0 || step_walk(shelf_steps, shelf_step_count, &s, &r.err) < 0)
+		r.type = REPORT_ERROR;
+	else
+		r.err.sys = (int)s.missing;
+	if (fd_send(sock, &r, sizeof(r), NULL, 0) < 0 || r.type == REPORT_ERROR)
+		_exit(1);
+	for (;;) {
+		int fds[FDS_MAX];
+		unsigned nfds;
+		ssize_t n = fd_recv(sock, &msg, sizeof(msg), fds, FDS_MAX, &nfds);
+
+		/* A keeper that is gone takes all its children along. */
+		if (n != sizeof(msg) || msg.op == 0 || msg.op >= SHELF_OPS || msg.slot > SHELF_SLOTS || nfds < ops[msg.op].min_fds ||
+		    nfds > ops[msg.op].max_fds || (msg.op == SHELF_SLOT && (msg.tasks > CGROUP_CTLS || nfds != 1 + msg.tasks + !!msg.v2)) ||
+		    (ops[msg.op].slot && !s.slots[msg.slot].there))
+			_exit(0);
+		ops[msg.op].run(&s, &msg, fds);
+		for (unsigned i = 0; i < nfds; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
+}

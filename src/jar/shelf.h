@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shelf: a maker of many warm jars. Root of its own intermediate user namespace, unprivileged on the host. */
+#ifndef BELLJAR_JAR_SHELF_H
+#define BELLJAR_JAR_SHELF_H
+
+#include "jar/export.h"
+#include "jar/jar.h"
+
+/*
+ * Theory of operation
+ *
+ * A shelf has slots, numbered from 1; slot 0's ids are its own and its zygote's. What a slot keeps (user, network, uts and cgroup namespace, ids,
+ * cgroups) is made by a short-lived child and held by descriptors; each jar adds pid, mount and ipc namespaces of its own. The shelf's own root
+ * is the template, so that a jar's mount namespace is a copy of a dozen mounts and nothing of the host's.
+ *
+ * Nobody is the shelf's child for long: inits, guests and zygotes are born as the keeper's children (CLONE_PARENT), which sees them all end and
+ * dies with none of them left (PR_SET_PDEATHSIG). They talk to the keeper themselves, over sockets it made.
+ */
+
+#define SHELF_SLOTS   32 /* with their own quota of the kernel's per-user counts each */
+#define SHELF_MODULES 2048
+
+enum shelf_op {
+	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`. REPORT_READY with SLOT_SPACES of them */
+	SHELF_CLEAR,	/* forget them */
+	SHELF_JAR,	/* a jar; descriptors: init's end of its channel */
+	SHELF_GUEST,	/* a guest that waits to execute; descriptors: report, then OWN_SPACES */
+	SHELF_EXPORT,	/* artifacts; descriptors: report, the data file system, where to write */
+	SHELF_ZYGOTE,	/* a zygote; descriptors: its end of a socket to the keeper, zygote.so */
+	SHELF_OPS
+};
+
+struct shelf_msg {
+	uint32_t op, slot;
+	uint32_t tasks, v2;	 /* SHELF_SLOT: which descriptors follow */
+	uint32_t recycled;	 /* SHELF_GUEST */
+	uint64_t disk_bytes;	 /* SHELF_JAR */
+	uint32_t inotify;	 /* SHELF_SLOT: instances that its guests may have */
+	union {
+		struct export_req export;
+		char modules[SHELF_MODULES]; /* SHELF_ZYGOTE: what to preload, with commas */
+	};
+};
+
+/* What a zygote is asked for over its own socket. */
+enum zygote_op {
+	ZYGOTE_SLOT = 1, /* descriptors: SLOT_SPACES, then `tasks`, then the v2 cgroup if `v2` */
+	ZYGOTE_FORK,	 /* a guest; descriptors: report, then OWN_SPACES */
+};
+
+struct zygote_msg {
+	uint32_t op, slot;
+	uint32_t tasks, v2;
+	uint32_t recycled;
+};
+
+/* What a zygote says: REPORT_READY with the descriptor of its filter's listener, REPORT_ERROR for a module that cannot be preloaded. */
+
+/* What all warm jars of a shelf have in common. */
+void shelf_jar(struct jar *j, const struct jar_ids *ids, unsigned slot);
+
+/* Runs in a child of the keeper, see u1.h. Says REPORT_READY (err.sys holds enum jar_missing) or REPORT_ERROR first. */
+_Noreturn void shelf_main(int sock, const struct jar_ids *ids);
+
+extern const struct step shelf_steps[];
+extern const size_t shelf_step_count;
+
+#endif
