@@ -90,6 +90,16 @@ ssize_t fd_read_file(int dir, const char *name, char *buf, size_t size)
 	return (ssize_t)got;
 }
 
+ssize_t fd_read_head(int dir, const char *name, char *buf, size_t size)
+{
+	auto_close int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
+
+	if (n >= 0)
+		buf[n] = '\0';
+	return n;
+}
+
 int fd_write_file(int dir, const char *name, const char *text)
 {
 	auto_close int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
@@ -144,11 +154,11 @@ int fd_send(int sock, const void *data, size_t len, const int *fds, unsigned nfd
 	}
 }
 
-ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsigned *nfds)
+ssize_t fd_recv_from(int sock, void *data, size_t len, int *fds, unsigned max, unsigned *nfds, pid_t *pid, uid_t *uid, int flags)
 {
 	union {
 		struct cmsghdr h;
-		char buf[CMSG_SPACE(sizeof(int) * FD_SEND_MAX)];
+		char buf[CMSG_SPACE(sizeof(int) * FD_SEND_MAX) + CMSG_SPACE(sizeof(struct ucred))];
 	} c;
 	struct iovec iov = { data, len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = c.buf,
@@ -161,7 +171,7 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsign
 	*nfds = 0;
 	/* A peer that ended with a message of ours unread: the kernel says that first, the peer's last words after it. */
 	do {
-		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC | flags);
 		if (n < 0 && errno == ECONNRESET && !reset) {
 			reset = true;
 			errno = EINTR;
@@ -170,6 +180,13 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsign
 	if (n < 0)
 		return -1;
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h; h = CMSG_NXTHDR(&m, h)) {
+		if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_CREDENTIALS && pid) {
+			struct ucred who;
+
+			memcpy(&who, CMSG_DATA(h), sizeof(who));
+			*pid = who.pid;
+			*uid = who.uid;
+		}
 		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
 			continue;
 		count = (unsigned)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int));
@@ -185,4 +202,9 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsign
 		memcpy(fds, got, count * sizeof(int));
 	*nfds = count;
 	return n;
+}
+
+ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsigned *nfds)
+{
+	return fd_recv_from(sock, data, len, fds, max, nfds, NULL, NULL, 0);
 }

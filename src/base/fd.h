@@ -53,6 +53,8 @@ int fd_read_all(int fd, void *data, size_t len);
 /* Reads a small file relative to dir into buf, NUL-terminated. Bytes read, or -1 with errno.
  * A file that does not fit is ERANGE, never cut. */
 ssize_t fd_read_file(int dir, const char *name, char *buf, size_t size);
+/* The same, but a longer file is cut. */
+ssize_t fd_read_head(int dir, const char *name, char *buf, size_t size);
 /* One write(2) of a string to an existing file; 0 or -1 with errno. */
 int fd_write_file(int dir, const char *name, const char *text);
 
@@ -63,5 +65,8 @@ int fd_send(int sock, const void *data, size_t len, const int *fds, unsigned nfd
 /* Receives one message. Bytes, 0 at the end, -1 with errno. Descriptors arrive close-on-exec in
  * fds[0..*nfds); more than `max` of them, or a cut message, close everything and fail EBADMSG. */
 ssize_t fd_recv(int sock, void *data, size_t len, int *fds, unsigned max, unsigned *nfds);
+
+/* The same on a socket with SO_PASSCRED, with who sent it as the kernel says; `flags` as of recvmsg. */
+ssize_t fd_recv_from(int sock, void *data, size_t len, int *fds, unsigned max, unsigned *nfds, pid_t *pid, uid_t *uid, int flags);
 
 #endif

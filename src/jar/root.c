@@ -253,15 +253,29 @@ int root_users(int root, uint32_t uid, bool resolver, struct err *e)
 	return resolver ? copy_file(root, "/etc/resolv.conf", true, e) : 0;
 }
 
+static void budget(uint64_t disk_bytes, char size[32], char inodes[32])
+{
+	snprintf(size, 32, "%llu", (unsigned long long)disk_bytes);
+	/* One inode for every 4 KiB, and enough to start with: a tmpfs inode costs about 1 KiB of the memory limit. */
+	snprintf(inodes, 32, "%llu", (unsigned long long)(disk_bytes / 4096 + 64));
+}
+
+int root_resize(int data, uint64_t disk_bytes, struct err *e)
+{
+	char size[32], inodes[32];
+	const struct mount_opt opts[] = { { "size", size }, { "nr_inodes", inodes }, { NULL, NULL } };
+
+	budget(disk_bytes, size, inodes);
+	return mount_change(data, opts, e);
+}
+
 int root_data(uint64_t disk_bytes, uid_t guest, struct err *e)
 {
 	char size[32], inodes[32];
 	struct mount_opt opts[] = { { "size", size }, { "nr_inodes", inodes }, { "mode", "755" }, { NULL, NULL } };
 	auto_close int data = -1;
 
-	snprintf(size, sizeof(size), "%llu", (unsigned long long)disk_bytes);
-	/* One inode for every 4 KiB, and enough to start with: a tmpfs inode costs about 1 KiB of the memory limit. */
-	snprintf(inodes, sizeof(inodes), "%llu", (unsigned long long)(disk_bytes / 4096 + 64));
+	budget(disk_bytes, size, inodes);
 	data = mount_new("tmpfs", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (data < 0)
 		return -1;

@@ -28,6 +28,9 @@ int root_users(int root, uint32_t uid, bool resolver, struct err *e);
  * folder that belongs to `guest`. Descriptor or -1. */
 int root_data(uint64_t disk_bytes, uid_t guest, struct err *e);
 
+/* Changes its budget. */
+int root_resize(int data, uint64_t disk_bytes, struct err *e);
+
 /* Names of the folders in the data file system and where the jar shows them. */
 struct root_place {
 	const char *name;	/* in the data file system */

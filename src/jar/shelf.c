@@ -360,16 +360,19 @@ static int zygote_files(int lib, struct err *e)
 	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), out = -1;
 	auto_close int mnt = mount_new("tmpfs", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	static char block[65536];
+	off_t at = 0;
 	ssize_t n;
 
 	if (mnt < 0 || mount_attach(mnt, root, ROOT_EMPTY + 1, e) < 0)
 		return -1;
 	out = open(ZYGOTE_LIB, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
-	while (out >= 0 && (n = read(lib, block, sizeof(block))) > 0)
+	/* All shelves have the same open file: its position is nobody's. */
+	for (n = 0; out >= 0 && (n = pread(lib, block, sizeof(block), at)) > 0; at += n)
 		if (fd_write_all(out, block, (size_t)n) < 0)
 			return err_sys(e, "copy the zygote's library");
 	if (out < 0 || n < 0)
 		return err_sys(e, "copy the zygote's library");
+	fd_close(&out);
 	if (mount_restrict(mnt, MOUNT_ATTR_RDONLY, false, e) < 0)
 		return -1;
 	if (sys_umount2("/proc", MNT_DETACH) < 0)

@@ -16,6 +16,7 @@
 #include "base/hook.h"
 #include "jar/maker.h"
 #include "jar/root.h"
+#include "keeper/pool.h"
 #include "keeper/proto.h"
 #include "keeper/scan.h"
 #include "keeper/slot.h"
@@ -614,7 +615,6 @@ int main(int argc, char **argv)
 	struct stat st;
 
 	hook_init();
-	(void)argc, (void)argv;
 #ifdef BELLJAR_TEST_HOOKS
 	if (argc == 2 && strcmp(argv[1], "--steps") == 0)
 		return print_steps();
@@ -631,6 +631,8 @@ int main(int argc, char **argv)
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
+		return drop_rights(&e) < 0 ? 1 : pool_main(KEEPER_FD);
 	cgroup_init(&k.cg);
 	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {

@@ -46,6 +46,20 @@ int mount_new(const char *type, const struct mount_opt *opts, uint64_t attr, str
 	return mnt;
 }
 
+int mount_change(int mnt, const struct mount_opt *opts, struct err *e)
+{
+	auto_close int ctx = (int)syscall(SYS_fspick, mnt, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+
+	if (ctx < 0)
+		return err_sys(e, "change a file system");
+	for (; opts->key; opts++)
+		if (sys_fsconfig(ctx, FSCONFIG_SET_STRING, opts->key, opts->value, 0) < 0)
+			return err_sys(e, "change option '%s'", opts->key);
+	if (sys_fsconfig(ctx, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+		return err_sys(e, "change a file system");
+	return 0;
+}
+
 int mount_restrict(int mnt, uint64_t attr, bool recursive, struct err *e)
 {
 	struct mount_attr a = { .attr_set = attr };

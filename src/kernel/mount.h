@@ -16,6 +16,8 @@ struct mount_opt {
  * NULL key. Returns its root descriptor or -1. The caller needs CAP_SYS_ADMIN over its mount
  * namespace. */
 int mount_new(const char *type, const struct mount_opt *opts, uint64_t attr, struct err *e);
+/* Changes options of the file system that `mnt` is the root of. */
+int mount_change(int mnt, const struct mount_opt *opts, struct err *e);
 /* A private copy of what `dir`/`path` shows (with its submounts when `recursive`), attached nowhere, with `attr`
  * set on all of it. The source must be in the caller's mount namespace. */
 int mount_copy(int dir, const char *path, bool recursive, uint64_t attr, struct err *e);

@@ -34,7 +34,7 @@ int client_start(struct client *c, struct err *e)
 {
 	c->sock = inherited();
 	if (c->sock < 0)
-		c->sock = spawn_keeper(e);
+		c->sock = spawn_keeper(false, e);
 	return c->sock < 0 ? -1 : 0;
 }
 

@@ -1,0 +1,1748 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar-keeper --pool: many jars, made ahead, for one front. */
+#include "keeper/pool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hook.h"
+#include "jar/root.h"
+#include "jar/shelf.h"
+#include "keeper/pool_proto.h"
+#include "keeper/scan.h"
+#include "keeper/slot.h"
+#include "keeper/spawn.h"
+#include "keeper/u1.h"
+#include "keeper/watch.h"
+#include "kernel/landlock.h"
+#include "kernel/sys.h"
+
+/*
+ * Theory of operation
+ *
+ * Shelves (src/jar/shelf.h) hold slots. A slot goes round in a circle, each step asked for by one record and answered by one:
+ *
+ *   FREE -> SLOTTING -> BARE -> JARRING -> JARRED -> FORKING -> READY -> RUNNING -> DYING -> BARE ...
+ *           namespaces          init                 guest      waiting  the run    init's end is the end of all in the jar
+ *
+ * A run that finds a READY slot costs two records here: POOL_RUN in, the guest's go out; and when SIGCHLD comes, POOL_EXITED. Everything else
+ * happens before it or after it.
+ *
+ * Every process in a jar, and every init, zygote and shelf, is our child: we see each of them end, its number is ours until we have reaped it, and
+ * they all die when we do. What a process says over its socket comes with the kernel's word on who it is (SCM_CREDENTIALS).
+ */
+
+#define SETUP_LIMIT_NS	(120 * NS_PER_S) /* from the go to the program's start: the feed is copied in this time */
+#define STEP_LIMIT_NS	(20 * NS_PER_S)	 /* a step of a slot */
+#define EXPORT_LIMIT_NS (600 * NS_PER_S)
+#define FIRST_LOOK_NS	(10 * NS_PER_MS)
+#define IDLE_NS		(5 * NS_PER_S)	 /* a jar that nobody needed for so long */
+#define ZYGOTE_RETRY_NS (1 * NS_PER_S)
+#define ZYGOTE_TRIES	5
+#define SHELVES_MAX	16
+#define SLOTS_MAX	POOL_CEILING_MAX
+#define PENDING_MAX	(2 * POOL_CEILING_MAX)
+#define INOTIFY_SHARE	128 /* what one creator of namespaces may have at least on any host */
+
+enum slot_state {
+	FREE,
+	SLOTTING, /* its namespaces are being made */
+	BARE,	  /* it has namespaces, but no jar */
+	JARRING,  /* init is being started */
+	JARRED,	  /* there is a jar, and nobody in it */
+	FORKING,  /* a guest is being started */
+	READY,	  /* it waits */
+	RUNNING,
+	KEPT,	  /* the main process has ended, the jar is the front's until POOL_DONE */
+	SCRUBBING, /* POOL_NEXT: what the first left behind is being ended */
+	DYING,	  /* init was killed */
+	DEAD,	  /* kept: all is dead, the files are there */
+	EXPORTING,
+};
+
+struct run {
+	uint32_t number, kind, flags;
+	uint64_t client;
+	struct jar_limits limits;
+	int fds[4];
+	unsigned tries;
+};
+
+struct place {
+	enum slot_state state;
+	unsigned shelf, index; /* which shelf; its number there, from 1 */
+	struct slot ids;
+	struct cgroup cg;
+	bool cg_made;
+	int spaces[SLOT_SPACES];
+	int chan; /* to the slot's first process, then to init */
+	/* whose it is: decided by its first run, until the namespaces are made anew */
+	bool bound;
+	uint64_t client;
+	/* the jar */
+	int own[OWN_SPACES], data;
+	pid_t init;
+	bool used;   /* a guest has run in it */
+	/* the guest */
+	int report, listener;
+	pid_t guest;
+	uint32_t kind;
+	bool evicted;  /* it was ended before it was needed: another kind is wanted */
+	bool reserved; /* `run` waits for it to be ready */
+	struct run run;
+	uint32_t ended_by;
+	bool retire;   /* BARE after DYING: give it back */
+	bool renew;    /* BARE after DYING: namespaces anew */
+	bool ended;    /* POOL_END was asked for */
+	struct err why; /* what the guest or init said when it failed */
+	struct watch watch;
+	struct cgroup_limits applied;
+	uint64_t disk_bytes; /* of the jar's file system */
+	uint64_t until_ns;   /* the step that is under way ends by then */
+	uint64_t since_ns;   /* READY: since when */
+};
+
+struct shelf_end {
+	struct u1 u;
+	bool ready;
+	uint32_t missing;
+	struct slot ids;
+	unsigned slots;	    /* places that are its */
+	int zygote;	    /* socket */
+	pid_t zygote_pid;   /* known when it is ready */
+	bool zygote_ready;
+	int listener;	    /* of the zygote's filter */
+	unsigned tries;
+	uint64_t retry_ns;  /* 0: none is wanted */
+};
+
+struct pool {
+	int front, epoll, signals, lib;
+	bool open;
+	struct pool_open want;
+	char modules[SHELF_MODULES];
+	struct cgroup_host cg_host;
+	int landlock;
+	char run_dir[256];
+	struct shelf_end shelves[SHELVES_MAX];
+	unsigned shelf_count;
+	struct place places[SLOTS_MAX];
+	unsigned place_count;
+	struct run pending[PENDING_MAX];
+	unsigned pending_count;
+	uint64_t next_trim_ns;
+	bool rootless;
+};
+
+static struct pool p;
+
+enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT, FROM_GUEST_NOTIFY };
+
+static void watch_fd(int fd, enum source from, unsigned index)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (uint64_t)from << 32 | index };
+
+	epoll_ctl(p.epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* Closing alone is not enough: a child that has a copy would keep it in the set. */
+static void unwatch(int *fd)
+{
+	if (*fd >= 0)
+		epoll_ctl(p.epoll, EPOLL_CTL_DEL, *fd, NULL);
+	fd_close(fd);
+}
+
+/* ---- to the front ---- */
+
+static void add_facts(struct pool_event *ev, const struct place *s)
+{
+	struct jar_facts *f = &ev->facts;
+
+	f->landlock_abi = p.landlock;
+	f->missing = p.shelves[s->shelf].missing;
+	if (!p.landlock)
+		f->missing |= JAR_MISSING_LANDLOCK;
+	else if (p.landlock < 6)
+		f->missing |= JAR_MISSING_SCOPE;
+	if (s->cg.dir[CGROUP_MEMORY] < 0)
+		f->missing |= JAR_MISSING_MEMORY;
+	if (s->cg.dir[CGROUP_PIDS] < 0)
+		f->missing |= JAR_MISSING_PIDS;
+	if (s->cg.dir[CGROUP_CPU] < 0 || s->cg.dir[CGROUP_CPUACCT] < 0)
+		f->missing |= JAR_MISSING_CPU;
+	f->cgroup_version = p.cg_host.version;
+	f->rootless = p.rootless;
+	f->host_uid = s->ids.uids.start + 2;
+	f->warm = 1;
+	ev->have_facts = 1;
+}
+
+static void tell(struct pool_event *ev, uint32_t type, uint32_t run, const int *fd)
+{
+	ev->type = type;
+	ev->run = run;
+	/* A front that is gone is noticed by its socket's end. */
+	fd_send(p.front, ev, sizeof(*ev), fd, fd ? 1 : 0);
+}
+
+static void tell_plain(uint32_t type, uint32_t run)
+{
+	struct pool_event ev;
+
+	memset(&ev, 0, sizeof(ev));
+	tell(&ev, type, run, NULL);
+}
+
+static void tell_failed(uint32_t run, const struct place *s, const struct err *e)
+{
+	struct pool_event ev;
+
+	memset(&ev, 0, sizeof(ev));
+	if (s)
+		add_facts(&ev, s);
+	ev.err = *e;
+	tell(&ev, POOL_FAILED, run, NULL);
+}
+
+static void notice(const struct err *e)
+{
+	struct pool_event ev;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.err = *e;
+	tell(&ev, POOL_NOTICE, 0, NULL);
+}
+
+static void close_streams(struct run *r)
+{
+	for (int i = 0; i < 4; i++)
+		fd_close(&r->fds[i]);
+}
+
+/* ---- who speaks ---- */
+
+/* Receives a report and who sent it, as the kernel says. */
+static ssize_t hear(int sock, struct jar_report *r, int *fds, unsigned max, unsigned *nfds, pid_t *pid, uid_t *uid, bool wait)
+{
+	ssize_t n = fd_recv_from(sock, r, sizeof(*r), fds, max, nfds, pid, uid, wait ? 0 : MSG_DONTWAIT);
+
+	/* Without an error the rest is left out. */
+	if (n >= (ssize_t)REPORT_SHORT && n < (ssize_t)sizeof(*r))
+		memset((char *)r + n, 0, sizeof(*r) - (size_t)n);
+	return n;
+}
+
+static bool in_slot(const struct slot *s, uid_t uid)
+{
+	return uid >= s->uids.start && uid - s->uids.start < s->uids.count;
+}
+
+/* It is our child and alive: only then is its number our own to use. */
+static bool is_alive(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return pid > 1 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+static int make_channel(int *ours, int *theirs, enum source from, unsigned index, struct err *e)
+{
+	int sock[2], on = 1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
+		return err_sys(e, "make a channel");
+	setsockopt(sock[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	watch_fd(sock[0], from, index);
+	*ours = sock[0];
+	*theirs = sock[1];
+	return 0;
+}
+
+/* ---- a slot's steps ---- */
+
+static void ask_shelf(struct place *s, struct shelf_msg *msg, const int *fds, unsigned nfds)
+{
+	msg->slot = s->index;
+	/* A shelf that is gone is noticed by its end. */
+	fd_send(p.shelves[s->shelf].u.sock, msg, sizeof(*msg), fds, nfds);
+}
+
+static void close_guest(struct place *s)
+{
+	unwatch(&s->report);
+	unwatch(&s->listener);
+	s->guest = 0;
+}
+
+static void close_jar(struct place *s)
+{
+	close_guest(s);
+	unwatch(&s->chan);
+	for (int i = 0; i < OWN_SPACES; i++)
+		fd_close(&s->own[i]);
+	s->init = 0;
+	s->used = false;
+}
+
+static void set_state(struct place *s, enum slot_state state)
+{
+	s->state = state;
+	s->until_ns = clock_mono_ns() + STEP_LIMIT_NS;
+}
+
+static unsigned cgroup_fds(const struct place *s, int *out, uint32_t *tasks, uint32_t *v2)
+{
+	int dir = cgroup_v2_dir(&s->cg, &p.cg_host);
+	unsigned n = 0;
+
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		if (s->cg.tasks[c] >= 0)
+			out[n++] = s->cg.tasks[c];
+	*tasks = n;
+	*v2 = dir >= 0;
+	if (dir >= 0)
+		out[n++] = dir;
+	return n;
+}
+
+static void give_up(struct place *s, const struct err *e);
+
+static void start_slot(struct place *s)
+{
+	static struct shelf_msg msg;
+	struct err e = { 0 };
+	int fds[2 + CGROUP_CTLS];
+	unsigned n;
+
+	if (!s->cg_made) {
+		if (step_point("cgroup-make", &e) < 0 || cgroup_make(&s->cg, &p.cg_host, s->ids.cgroup, p.shelves[s->shelf].ids.uids.start, &e) < 0) {
+			give_up(s, &e);
+			return;
+		}
+		s->cg_made = true;
+	}
+	if (make_channel(&s->chan, &fds[0], FROM_CHAN, (unsigned)(s - p.places), &e) < 0) {
+		give_up(s, &e);
+		return;
+	}
+	n = 1 + cgroup_fds(s, fds + 1, &msg.tasks, &msg.v2);
+	msg.op = SHELF_SLOT;
+	msg.inotify = INOTIFY_SHARE / (p.shelves[s->shelf].slots ? p.shelves[s->shelf].slots : 1);
+	if (msg.inotify > 16)
+		msg.inotify = 16;
+	if (msg.inotify < 2)
+		msg.inotify = 2;
+	s->bound = s->renew = s->retire = false;
+	set_state(s, SLOTTING);
+	ask_shelf(s, &msg, fds, n);
+	close(fds[0]);
+}
+
+static void tell_zygote(struct place *s)
+{
+	struct shelf_end *h = &p.shelves[s->shelf];
+	struct zygote_msg msg = { .op = ZYGOTE_SLOT, .slot = s->index };
+	int fds[SLOT_SPACES + CGROUP_CTLS + 1];
+	unsigned n;
+
+	if (h->zygote < 0 || s->spaces[0] < 0)
+		return;
+	memcpy(fds, s->spaces, sizeof(s->spaces));
+	n = SLOT_SPACES + cgroup_fds(s, fds + SLOT_SPACES, &msg.tasks, &msg.v2);
+	fd_send(h->zygote, &msg, sizeof(msg), fds, n);
+}
+
+static void start_jar(struct place *s)
+{
+	static struct shelf_msg msg;
+	struct err e = { 0 };
+	int end;
+
+	unwatch(&s->chan);
+	if (make_channel(&s->chan, &end, FROM_CHAN, (unsigned)(s - p.places), &e) < 0) {
+		give_up(s, &e);
+		return;
+	}
+	msg.op = SHELF_JAR;
+	msg.disk_bytes = s->disk_bytes = p.want.disk_bytes;
+	set_state(s, JARRING);
+	ask_shelf(s, &msg, &end, 1);
+	close(end);
+}
+
+/* Which kind the next guest of a slot should be: what waits for one, else what it was last. */
+static uint32_t wanted_kind(const struct place *s)
+{
+	int have[POOL_KINDS] = { 0 };
+
+	if (s->reserved)
+		return s->run.kind;
+	for (unsigned i = 0; i < p.place_count; i++)
+		if (p.places[i].state == FORKING || p.places[i].state == READY)
+			have[p.places[i].kind]++;
+	for (unsigned i = 0; i < p.pending_count; i++)
+		if (have[p.pending[i].kind]-- <= 0)
+			return p.pending[i].kind;
+	return s->kind;
+}
+
+static void start_guest(struct place *s, uint32_t kind)
+{
+	static struct shelf_msg msg;
+	struct shelf_end *h = &p.shelves[s->shelf];
+	struct err e = { 0 };
+	int fds[1 + OWN_SPACES];
+
+	close_guest(s);
+	if (make_channel(&s->report, &fds[0], FROM_REPORT, (unsigned)(s - p.places), &e) < 0) {
+		give_up(s, &e);
+		return;
+	}
+	memcpy(fds + 1, s->own, sizeof(s->own));
+	if (fds[1 + OWN_LANDLOCK] < 0)
+		fds[1 + OWN_LANDLOCK] = s->own[OWN_QUEUES]; /* its place must be filled; nobody looks at it */
+	s->kind = kind;
+	s->evicted = false;
+	s->ended_by = 0;
+	memset(&s->why, 0, sizeof(s->why));
+	set_state(s, FORKING);
+	if (kind == POOL_PYTHON) {
+		struct zygote_msg z = { .op = ZYGOTE_FORK, .slot = s->index, .recycled = s->used };
+
+		fd_send(h->zygote, &z, sizeof(z), fds, 1 + OWN_SPACES);
+	} else {
+		msg.op = SHELF_GUEST;
+		msg.recycled = s->used;
+		ask_shelf(s, &msg, fds, 1 + OWN_SPACES);
+	}
+	close(fds[0]);
+}
+
+/* Ends the jar, and with it all in it; the slot goes on when init is reaped. */
+static void end_jar(struct place *s)
+{
+	if (s->guest)
+		kill(s->guest, SIGKILL);
+	cgroup_kill(&s->cg);
+	if (s->init) {
+		kill(s->init, SIGKILL);
+		set_state(s, DYING);
+		return;
+	}
+	close_jar(s);
+	fd_close(&s->data);
+	set_state(s, BARE);
+}
+
+static void forget_slot(struct place *s)
+{
+	for (int i = 0; i < SLOT_SPACES; i++)
+		fd_close(&s->spaces[i]);
+	s->bound = false;
+}
+
+/* Something did not work: the run that waits for it goes elsewhere or fails, the slot starts over. */
+static void give_up(struct place *s, const struct err *e)
+{
+	if (s->reserved) {
+		s->reserved = false;
+		tell_failed(s->run.number, s, e);
+		close_streams(&s->run);
+	}
+	s->renew = true;
+	end_jar(s);
+	if (s->state == BARE) {
+		forget_slot(s);
+		unwatch(&s->chan);
+		s->state = FREE;
+		s->renew = false;
+	}
+}
+
+/* ---- a run ---- */
+
+static int set_disk(struct place *s, uint64_t bytes, struct err *e)
+{
+	if (bytes == s->disk_bytes)
+		return 0;
+	if (root_resize(s->data, bytes, e) < 0)
+		return -1;
+	s->disk_bytes = bytes;
+	return 0;
+}
+
+static int set_limits(struct place *s, const struct jar_limits *l, struct err *e)
+{
+	struct cgroup_limits want = { l->memory_bytes, l->pids, l->cpus_milli };
+
+	if (step_point("cgroup-limits", e) < 0)
+		return -1;
+	if (memcmp(&want, &s->applied, sizeof(want)) == 0)
+		return 0;
+	memset(&s->applied, 0, sizeof(s->applied));
+	if (cgroup_limit(&s->cg, &p.cg_host, &want, e) < 0)
+		return -1;
+	s->applied = want;
+	return 0;
+}
+
+/* The guest waits, the request is there. False: it is dead, and somebody else must do. */
+static bool go(struct place *s, struct run *r)
+{
+	struct warm_go go;
+	struct err e = { 0 };
+
+	s->run = *r;
+	s->reserved = false;
+	s->ended = false;
+	s->bound = true;
+	s->client = r->client;
+	if (set_limits(s, &r->limits, &e) < 0 || set_disk(s, r->limits.disk_bytes, &e) < 0) {
+		tell_failed(r->number, s, &e);
+		close_streams(r);
+		end_jar(s);
+		return true;
+	}
+	watch_begin(&s->watch, &r->limits, SETUP_LIMIT_NS);
+	s->watch.guest_pid = s->guest;
+	s->watch.data = s->data;
+	go.limits = s->watch.limits;
+	if (fd_send(s->report, &go, sizeof(go), r->fds, 4) < 0) {
+		s->renew = true;
+		end_jar(s);
+		return false;
+	}
+	/* It will say that it starts, and close: nothing to wake up for. The kernel tells its end. */
+	epoll_ctl(p.epoll, EPOLL_CTL_DEL, s->report, NULL);
+	close_streams(r);
+	s->used = true;
+	s->state = RUNNING;
+	s->until_ns = clock_mono_ns() + FIRST_LOOK_NS;
+	if (r->limits.wall_ms < FIRST_LOOK_NS / NS_PER_MS)
+		s->until_ns = clock_mono_ns() + r->limits.wall_ms * NS_PER_MS;
+	return true;
+}
+
+/* What the guest has said since it was sent off. */
+static void hear_guest(struct place *s)
+{
+	struct jar_report r;
+	unsigned n;
+	pid_t pid;
+	uid_t uid;
+	int fd;
+
+	while (s->report >= 0 && hear(s->report, &r, &fd, 1, &n, &pid, &uid, false) > 0) {
+		if (n)
+			close(fd);
+		if (r.type == REPORT_EXEC && !s->watch.started)
+			watch_started(&s->watch, r.at_ns);
+		if (r.type == REPORT_ERROR) {
+			s->why = r.err;
+			s->watch.started = false;
+		}
+	}
+}
+
+static void end_guest(struct place *s, uint32_t why)
+{
+	if (!s->ended_by)
+		s->ended_by = why;
+	if (s->init)
+		kill(s->init, SIGKILL);
+	cgroup_kill(&s->cg);
+	if (s->guest)
+		kill(s->guest, SIGKILL);
+}
+
+static bool init_is_dead(const struct place *s)
+{
+	return !s->init || !is_alive(s->init);
+}
+
+static void release(struct place *s);
+
+static void guest_exited(struct place *s, const siginfo_t *info, const struct rusage *ru)
+{
+	struct jar_evidence how = { .ended_ns = clock_mono_ns(), .code = info->si_code, .status = info->si_status };
+	struct pool_event ev;
+	uint32_t ended_by = s->ended_by;
+
+	how.rusage_cpu_ns = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * NS_PER_S +
+			    (uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000;
+	how.rusage_maxrss_bytes = (uint64_t)ru->ru_maxrss * 1024;
+	hear_guest(s);
+	if (!ended_by && how.code == CLD_KILLED && how.status == SIGKILL && init_is_dead(s))
+		ended_by = JAR_ENDED_OUTSIDE;
+	watch_exited(&s->watch, &how, ended_by);
+	memset(&ev, 0, sizeof(ev));
+	add_facts(&ev, s);
+	s->guest = 0;
+	unwatch(&s->listener);
+	if (s->watch.started) {
+		ev.evidence = s->watch.ev;
+		tell(&ev, POOL_EXITED, s->run.number, NULL);
+	} else {
+		if (!s->why.kind) {
+			err_set(&s->why, ERR_SETUP, "the guest's process ended while it was set up");
+			if (s->watch.ev.cg.oom_kills)
+				err_hint(&s->why, "its files and itself do not fit into the memory limit: raise --memory");
+		}
+		tell_failed(s->run.number, s, &s->why);
+	}
+	fd_close(&s->report);
+	if (s->run.flags & POOL_KEEP) {
+		s->state = KEPT;
+		s->until_ns = 0;
+		return;
+	}
+	release(s);
+}
+
+/* After a run: the same jar once more where that is wanted and can be proven to be clean, else a new one. */
+static void release(struct place *s)
+{
+	bool again = p.want.recycle && s->watch.started && s->watch.ev.ended_by == JAR_ENDED_ITSELF && !s->watch.ev.cg.oom_kills && !init_is_dead(s) &&
+		     (s->kind != POOL_PYTHON || p.shelves[s->shelf].zygote_ready) && s->kind != POOL_NODE;
+
+	fd_close(&s->report);
+	if (again)
+		start_guest(s, wanted_kind(s));
+	else
+		end_jar(s);
+}
+
+static bool fits(const struct place *s, const struct run *r)
+{
+	return !s->bound || s->client == r->client;
+}
+
+static void take_pending(unsigned i)
+{
+	memmove(&p.pending[i], &p.pending[i + 1], (--p.pending_count - i) * sizeof(p.pending[0]));
+}
+
+/* Gives waiting runs the guests that wait for them. */
+static void assign(void)
+{
+	for (unsigned i = 0; i < p.pending_count;) {
+		struct run r = p.pending[i];
+		struct place *best = NULL;
+
+		for (unsigned k = 0; k < p.place_count; k++) {
+			struct place *s = &p.places[k];
+
+			if (s->state != READY || s->kind != r.kind || s->evicted || s->reserved || !fits(s, &r))
+				continue;
+			/* The client's own before one that nobody has. */
+			if (!best || (s->bound && !best->bound))
+				best = s;
+		}
+		if (!best) {
+			i++;
+			continue;
+		}
+		take_pending(i);
+		if (!go(best, &r) && p.pending_count < PENDING_MAX) {
+			if (++r.tries < 4) {
+				memmove(&p.pending[1], &p.pending[0], p.pending_count++ * sizeof(r));
+				p.pending[0] = r;
+			} else {
+				struct err e = { 0 };
+
+				err_set(&e, ERR_INTERNAL, "guests die before they are used");
+				tell_failed(r.number, NULL, &e);
+				close_streams(&r);
+			}
+		}
+	}
+}
+
+static bool zygote_hopeless(unsigned shelf)
+{
+	return p.shelves[shelf].tries > ZYGOTE_TRIES;
+}
+
+static bool any_zygote(void)
+{
+	for (unsigned i = 0; i < p.shelf_count; i++)
+		if (!zygote_hopeless(i))
+			return true;
+	return false;
+}
+
+/* ---- how many ---- */
+
+static bool is_preparing(const struct place *s)
+{
+	return s->state == SLOTTING || s->state == BARE || s->state == JARRING || s->state == JARRED || s->state == FORKING;
+}
+
+/* A slot that waits for another client or kind than anybody wants is turned round for the first run that has nothing. */
+static void make_room(void)
+{
+	for (unsigned i = 0; i < p.pending_count; i++) {
+		const struct run *r = &p.pending[i];
+		struct place *other = NULL;
+		unsigned coming = 0, ahead = 0;
+
+		for (unsigned k = 0; k < i; k++)
+			ahead += p.pending[k].client == r->client;
+		for (unsigned k = 0; k < p.place_count; k++) {
+			struct place *s = &p.places[k];
+
+			if ((is_preparing(s) || (s->state == DYING && !s->retire)) && (s->renew || fits(s, r)))
+				coming++;
+			if (s->state == READY && s->evicted && fits(s, r))
+				coming++;
+		}
+		if (coming > ahead)
+			continue;
+		for (unsigned k = 0; k < p.place_count; k++) {
+			struct place *s = &p.places[k];
+
+			if (s->state != READY || s->evicted || s->reserved)
+				continue;
+			if (!other || (fits(s, r) && !fits(other, r)) || (fits(s, r) == fits(other, r) && s->since_ns < other->since_ns))
+				other = s;
+		}
+		if (!other)
+			return;
+		if (fits(other, r)) {
+			/* The jar is as new: only its guest goes. */
+			other->evicted = true;
+			kill(other->guest, SIGKILL);
+		} else {
+			other->renew = true;
+			end_jar(other);
+		}
+	}
+}
+
+static unsigned in_use(void)
+{
+	unsigned n = p.pending_count;
+
+	for (unsigned i = 0; i < p.place_count; i++) {
+		enum slot_state t = p.places[i].state;
+
+		n += t == RUNNING || t == KEPT || t == SCRUBBING || t == DEAD || t == EXPORTING || p.places[i].reserved;
+	}
+	return n;
+}
+
+/* Jars that the load calls for: those in use and some that are ready for the next. */
+static unsigned target(void)
+{
+	unsigned used = in_use(), spare = used / 2 + 1;
+	unsigned want = used + (spare < p.want.floor ? p.want.floor : spare);
+
+	return want < p.want.ceiling ? want : p.want.ceiling;
+}
+
+static unsigned alive(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p.place_count; i++)
+		n += p.places[i].state != FREE && !p.places[i].retire;
+	return n;
+}
+
+/* The places of different shelves follow one another: work spreads by itself. */
+static struct place *new_place(void)
+{
+	for (unsigned i = 0; i < p.place_count; i++)
+		if (p.places[i].state == FREE && p.shelves[p.places[i].shelf].ready)
+			return &p.places[i];
+	return NULL;
+}
+
+static void grow(void)
+{
+	unsigned want = target();
+
+	for (unsigned n = alive(); n < want; n++) {
+		struct place *s = new_place();
+
+		if (!s)
+			return;
+		start_slot(s);
+	}
+}
+
+/* Memory is short on the host: MemAvailable under a sixteenth of MemTotal. */
+static bool memory_is_short(void)
+{
+	char text[512];
+	unsigned long long total, avail;
+	const char *a;
+
+	if (fd_read_head(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0 || sscanf(text, "MemTotal: %llu", &total) != 1)
+		return false;
+	a = strstr(text, "MemAvailable:");
+	return a && sscanf(a, "MemAvailable: %llu", &avail) == 1 && avail < total / 16;
+}
+
+/* Once a second: jars that nobody has needed for a while go, one at a time; all of the spare ones where memory is short. */
+static void trim(uint64_t now)
+{
+	bool shrink;
+	unsigned n, keep;
+
+	if (now < p.next_trim_ns)
+		return;
+	p.next_trim_ns = now + NS_PER_S;
+	shrink = memory_is_short();
+	keep = shrink ? in_use() : target();
+	n = alive();
+	for (unsigned i = p.place_count; i-- > 0 && n > keep;) {
+		struct place *s = &p.places[i];
+
+		if (s->state != READY || s->reserved || (!shrink && now - s->since_ns < IDLE_NS))
+			continue;
+		s->retire = true;
+		end_jar(s);
+		n--;
+		if (!shrink)
+			break;
+	}
+}
+
+/* Moves every slot on that has nothing to wait for. */
+static void step_on(void)
+{
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+
+		if (s->state == BARE) {
+			if (s->retire || s->renew) {
+				static struct shelf_msg msg = { .op = SHELF_CLEAR };
+
+				ask_shelf(s, &msg, NULL, 0);
+				forget_slot(s);
+				s->state = FREE;
+				if (s->renew && !s->retire)
+					start_slot(s);
+				s->retire = s->renew = false;
+			} else {
+				start_jar(s);
+			}
+		}
+		if (s->state == JARRED) {
+			uint32_t kind = wanted_kind(s);
+
+			if (kind == POOL_PYTHON && zygote_hopeless(s->shelf))
+				kind = POOL_EXEC;
+			if (kind != POOL_PYTHON || p.shelves[s->shelf].zygote_ready)
+				start_guest(s, kind);
+			else
+				s->until_ns = clock_mono_ns() + STEP_LIMIT_NS;
+		}
+	}
+}
+
+static void balance(void)
+{
+	if (!p.open)
+		return;
+	step_on();
+	assign();
+	if (p.pending_count)
+		make_room();
+	grow();
+}
+
+/* ---- what slots say ---- */
+
+static void on_chan(struct place *s)
+{
+	struct jar_report r;
+	int fds[OWN_SPACES + 1];
+	unsigned n = 0, at = 1;
+	pid_t pid = 0;
+	uid_t uid = 0;
+	ssize_t got = hear(s->chan, &r, fds, OWN_SPACES + 1, &n, &pid, &uid, true);
+	struct err e = { 0 };
+
+	if (got < (ssize_t)REPORT_SHORT || r.type == REPORT_ERROR) {
+		for (unsigned i = 0; i < n; i++)
+			close(fds[i]);
+		unwatch(&s->chan);
+		/* An init that runs and closes its channel is dead: that is told by its end. */
+		if (s->state != SLOTTING && s->state != JARRING && s->state != SCRUBBING)
+			return;
+		if (got > 0)
+			e = r.err;
+		else
+			err_set(&e, ERR_SETUP, "a jar's set-up ended early");
+		give_up(s, &e);
+		return;
+	}
+	if (s->state == SLOTTING && n == SLOT_SPACES) {
+		memcpy(s->spaces, fds, sizeof(s->spaces));
+		tell_zygote(s);
+		set_state(s, BARE);
+	} else if (s->state == JARRING && n >= OWN_SPACES && in_slot(&s->ids, uid) && is_alive(pid)) {
+		s->init = pid;
+		s->data = fds[0];
+		for (int i = 0; i < OWN_SPACES; i++)
+			s->own[i] = i == OWN_LANDLOCK && n == OWN_SPACES ? -1 : fds[at++];
+		set_state(s, JARRED);
+	} else if (s->state == SCRUBBING && r.type == REPORT_SCRUBBED) {
+		start_guest(s, POOL_EXEC);
+		s->reserved = true;
+	} else {
+		for (unsigned i = 0; i < n; i++)
+			close(fds[i]);
+		err_set(&e, ERR_INTERNAL, "a jar said what nobody asked for");
+		give_up(s, &e);
+	}
+}
+
+static void on_report(struct place *s)
+{
+	struct jar_report r;
+	int fd = -1;
+	unsigned n = 0;
+	pid_t pid = 0;
+	uid_t uid = 0;
+	ssize_t got = hear(s->report, &r, &fd, 1, &n, &pid, &uid, true);
+
+	if (s->state == EXPORTING) {
+		struct err e = r.err;
+
+		unwatch(&s->report);
+		s->state = DEAD;
+		s->until_ns = 0;
+		if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY) {
+			tell_plain(POOL_EXPORTED, s->run.number);
+		} else {
+			if (got <= 0)
+				err_set(&e, ERR_INTERNAL, "the exporter ended unexpectedly");
+			tell_failed(s->run.number, s, &e);
+		}
+		return;
+	}
+	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_LISTENER && n == 1 && s->state == FORKING) {
+		s->listener = fd;
+		watch_fd(fd, FROM_GUEST_NOTIFY, (unsigned)(s - p.places));
+		return;
+	}
+	if (n)
+		close(fd);
+	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_WAITING && s->state == FORKING && in_slot(&s->ids, uid) && is_alive(pid)) {
+		struct run run = s->run;
+
+		s->guest = pid;
+		s->state = READY;
+		s->since_ns = clock_mono_ns();
+		s->until_ns = 0;
+		watch_base(&s->watch, true);
+		if (s->reserved && !go(s, &run)) {
+			struct err e = { 0 };
+
+			err_set(&e, ERR_INTERNAL, "the guest died before it was used");
+			tell_failed(run.number, s, &e);
+			close_streams(&run);
+		}
+		return;
+	}
+	/* A recycled jar that is not clean, a step that failed, or a death. */
+	if (s->state == FORKING) {
+		struct err e = { 0 };
+
+		if (got > 0 && r.type == REPORT_ERROR)
+			e = r.err;
+		else
+			err_set(&e, ERR_SETUP, "the guest's process ended while it was set up");
+		if (s->used && !s->reserved) {
+			end_jar(s);
+			return;
+		}
+		give_up(s, &e);
+		return;
+	}
+	unwatch(&s->report);
+}
+
+/* A system call of the kill set. Which jar it was is told by the id that the process has on the host. */
+static void on_notify(int *listener, struct place *own, unsigned shelf)
+{
+	struct seccomp_event ev;
+	struct place *s = own;
+
+	if (seccomp_read_event(*listener, &ev) < 0) {
+		if (errno != ENOENT && errno != EINTR)
+			unwatch(listener);
+		return;
+	}
+	for (unsigned i = 0; !s && i < p.place_count; i++)
+		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
+			s = &p.places[i];
+	if (!s || s->state != RUNNING)
+		return;
+	hear_guest(s);
+	s->watch.ev.has_syscall = 1;
+	s->watch.ev.syscall = ev;
+	end_guest(s, JAR_ENDED_SYSCALL);
+}
+
+/* ---- deaths ---- */
+
+static void init_exited(struct place *s)
+{
+	bool kept = s->ended;
+
+	s->init = 0;
+	/* The kernel has ended all others in its namespace before. The guest's own end is told by its own SIGCHLD. */
+	if (s->state == RUNNING)
+		return;
+	close_jar(s);
+	if (kept) {
+		s->state = DEAD;
+		s->until_ns = 0;
+		tell_plain(POOL_ENDED, s->run.number);
+		return;
+	}
+	fd_close(&s->data);
+	if (s->state == KEPT || s->state == SCRUBBING || (s->state != DYING && s->reserved)) {
+		struct err e = { 0 };
+
+		err_set(&e, ERR_INTERNAL, "the jar's init was killed from outside");
+		if (s->state != KEPT) {
+			tell_failed(s->run.number, s, &e);
+			close_streams(&s->run);
+			s->reserved = false;
+		}
+	}
+	if (s->state == KEPT) {
+		s->state = DEAD;
+		s->until_ns = 0;
+		return;
+	}
+	set_state(s, BARE);
+}
+
+static void zygote_gone(struct shelf_end *h, const struct err *why)
+{
+	struct err e = { 0 };
+
+	unwatch(&h->zygote);
+	unwatch(&h->listener);
+	h->zygote_ready = false;
+	h->zygote_pid = 0;
+	h->tries++;
+	h->retry_ns = zygote_hopeless((unsigned)(h - p.shelves)) ? 0 : clock_mono_ns() + ZYGOTE_RETRY_NS;
+	if (why && why->kind)
+		e = *why;
+	else
+		err_set(&e, ERR_INTERNAL, "a Python zygote ended unexpectedly");
+	if (h->tries == 1 || !h->retry_ns)
+		notice(&e);
+}
+
+static void shelf_gone(struct shelf_end *h, const struct err *why)
+{
+	struct err e = { 0 };
+
+	if (why)
+		e = *why;
+	else
+		err_set(&e, ERR_INTERNAL, "a maker of jars ended unexpectedly");
+	unwatch(&h->u.sock);
+	h->u.pid = 0;
+	h->ready = false;
+	notice(&e);
+	/* Jars that are there go on: they need it no more until they have ended. */
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+
+		if (&p.shelves[s->shelf] == h && (s->state == SLOTTING || s->state == JARRING || (s->state == FORKING && s->kind == POOL_EXEC)))
+			give_up(s, &e);
+	}
+	if (h->zygote_pid)
+		kill(h->zygote_pid, SIGKILL);
+	h->retry_ns = clock_mono_ns() + ZYGOTE_RETRY_NS;
+}
+
+static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
+{
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+
+		if (s->guest == pid) {
+			if (s->state == RUNNING) {
+				guest_exited(s, info, ru);
+			} else {
+				s->guest = 0;
+				unwatch(&s->report);
+				unwatch(&s->listener);
+				/* One that waited: another takes its place in the same jar, or it was to go anyway. */
+				if (s->state == READY)
+					set_state(s, init_is_dead(s) ? DYING : JARRED);
+			}
+			return;
+		}
+		if (s->init == pid) {
+			init_exited(s);
+			return;
+		}
+	}
+	for (unsigned i = 0; i < p.shelf_count; i++) {
+		if (p.shelves[i].zygote_pid == pid)
+			zygote_gone(&p.shelves[i], NULL);
+		if (p.shelves[i].u.pid == pid)
+			shelf_gone(&p.shelves[i], NULL);
+	}
+}
+
+static void on_signals(void)
+{
+	struct signalfd_siginfo s;
+	struct rusage ru;
+
+	(void)!read(p.signals, &s, sizeof(s));
+	for (;;) {
+		siginfo_t info = { 0 };
+
+		if (sys_waitid(P_ALL, 0, &info, WEXITED | WNOHANG, &ru) < 0 || !info.si_pid)
+			return;
+		on_child(info.si_pid, &info, &ru);
+	}
+}
+
+/* ---- shelves and zygotes ---- */
+
+static void start_zygote(struct shelf_end *h)
+{
+	static struct shelf_msg msg;
+	struct err e = { 0 };
+	int fds[2];
+
+	h->retry_ns = 0;
+	if (make_channel(&h->zygote, &fds[0], FROM_ZYGOTE, (unsigned)(h - p.shelves), &e) < 0) {
+		zygote_gone(h, &e);
+		return;
+	}
+	fds[1] = p.lib;
+	msg.op = SHELF_ZYGOTE;
+	msg.slot = 0;
+	memcpy(msg.modules, p.modules, sizeof(msg.modules));
+	fd_send(h->u.sock, &msg, sizeof(msg), fds, 2);
+	close(fds[0]);
+}
+
+static void on_zygote(struct shelf_end *h)
+{
+	struct jar_report r;
+	int fd = -1;
+	unsigned n = 0;
+	pid_t pid = 0;
+	uid_t uid = 0;
+	ssize_t got = hear(h->zygote, &r, &fd, 1, &n, &pid, &uid, true);
+
+	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && n == 1 && in_slot(&h->ids, uid) && is_alive(pid)) {
+		h->listener = fd;
+		h->zygote_pid = pid;
+		h->zygote_ready = true;
+		watch_fd(fd, FROM_NOTIFY, (unsigned)(h - p.shelves));
+		for (unsigned i = 0; i < p.place_count; i++)
+			if (&p.shelves[p.places[i].shelf] == h)
+				tell_zygote(&p.places[i]);
+		return;
+	}
+	if (n)
+		close(fd);
+	/* A module that cannot be preloaded: it goes on without. All shelves find the same. */
+	if (got > 0 && r.type == REPORT_ERROR && r.err.kind == ERR_INPUT) {
+		if (h == &p.shelves[0])
+			notice(&r.err);
+		return;
+	}
+	if (got > 0 && r.type == REPORT_ERROR) {
+		zygote_gone(h, &r.err);
+		return;
+	}
+	/* Its end is told by SIGCHLD once its number is known. */
+	if (h->zygote_pid)
+		unwatch(&h->zygote);
+	else
+		zygote_gone(h, NULL);
+}
+
+static int start_shelf(struct shelf_end *h, struct err *e)
+{
+	struct slot ids[SHELF_SLOTS + 1];
+	unsigned n = 0;
+	int on = 1;
+
+	ids[n++] = h->ids;
+	for (unsigned i = 0; i < p.place_count; i++)
+		if (&p.shelves[p.places[i].shelf] == h)
+			ids[n++] = p.places[i].ids;
+	if (u1_start(&h->u, ids, n, -1, shelf_main, e) < 0)
+		return -1;
+	setsockopt(h->u.sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
+	watch_fd(h->u.sock, FROM_SHELF, (unsigned)(h - p.shelves));
+	return 0;
+}
+
+static void on_shelf(struct shelf_end *h)
+{
+	struct jar_report r;
+	unsigned n = 0;
+	pid_t pid;
+	uid_t uid;
+	ssize_t got = hear(h->u.sock, &r, NULL, 0, &n, &pid, &uid, true);
+
+	if (got > 0 && r.type == REPORT_READY) {
+		h->ready = true;
+		h->missing = (uint32_t)r.err.sys;
+		start_zygote(h);
+		return;
+	}
+	unwatch(&h->u.sock);
+	if (got > 0 && r.type == REPORT_ERROR) {
+		notice(&r.err);
+		h->tries = ZYGOTE_TRIES + 1;
+	}
+}
+
+/* ---- requests of the front ---- */
+
+static struct place *place_of(uint32_t run)
+{
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+
+		if ((s->state == RUNNING || s->state == KEPT || s->state == SCRUBBING || s->state == DEAD || s->state == EXPORTING || s->reserved ||
+		     (s->state == DYING && s->ended)) &&
+		    s->run.number == run)
+			return s;
+	}
+	return NULL;
+}
+
+static int check_limits(const struct jar_limits *l, struct err *e)
+{
+	if (!l->wall_ms || l->wall_ms > 1ULL << 40 || l->cpu_ms > 1ULL << 40 || !l->pids || l->pids > 1U << 22 || !l->memory_bytes ||
+	    l->memory_bytes > 1ULL << 60 || l->disk_bytes < 4096 || l->disk_bytes > 1ULL << 60 || !l->cpus_milli || l->cpus_milli > 1U << 30 ||
+	    l->nofile < 4 || l->nofile > 1U << 30)
+		return err_set(e, ERR_INTERNAL, "a limit is out of range");
+	return 0;
+}
+
+static bool is_module(const char *name)
+{
+	size_t n = strnlen(name, POOL_MODULE_MAX);
+
+	if (n == 0 || n == POOL_MODULE_MAX)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.", name[i]))
+			return false;
+	return true;
+}
+
+static unsigned shelves_wanted(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = p.want.zygotes ? p.want.zygotes : (unsigned)(cpus > 0 ? cpus : 1);
+	unsigned least = (p.want.ceiling + SHELF_SLOTS - 1) / SHELF_SLOTS;
+
+	if (n < least)
+		n = least;
+	if (n > p.want.ceiling)
+		n = p.want.ceiling;
+	return n < SHELVES_MAX ? n : SHELVES_MAX;
+}
+
+static void init_place(struct place *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->chan = s->report = s->listener = s->data = -1;
+	for (int i = 0; i < SLOT_SPACES; i++)
+		s->spaces[i] = -1;
+	for (int i = 0; i < OWN_SPACES; i++)
+		s->own[i] = -1;
+	for (int i = 0; i < 4; i++)
+		s->run.fds[i] = -1;
+	s->kind = POOL_PYTHON;
+	cgroup_init(&s->cg);
+	s->watch = (struct watch){ .cg = &s->cg, .host = &p.cg_host, .data = -1 };
+}
+
+/* Ids for all that may ever be: they are written into the shelves' maps once. */
+static int open_pool(struct err *e)
+{
+	unsigned count = shelves_wanted();
+
+	for (unsigned i = 0; i < count; i++) {
+		struct shelf_end *h = &p.shelves[i];
+
+		*h = (struct shelf_end){ .u.sock = -1, .zygote = -1, .listener = -1 };
+		if (slot_claim(&h->ids, p.run_dir, e) < 0)
+			return -1;
+		if (h->ids.single) {
+			err_set(e, ERR_SETUP, "this user has no subordinate ids, which warm jars need");
+			return err_hint(e, "give it some in /etc/subuid and /etc/subgid (usermod --add-subuids); runs are served cold meanwhile");
+		}
+		p.rootless = h->ids.rootless;
+		p.shelf_count = i + 1;
+	}
+	for (unsigned i = 0; i < p.want.ceiling; i++) {
+		struct place *s = &p.places[i];
+
+		init_place(s);
+		s->shelf = i % count;
+		s->index = i / count + 1;
+		if (s->index > SHELF_SLOTS || slot_claim(&s->ids, p.run_dir, e) < 0)
+			return -1;
+		p.shelves[s->shelf].slots++;
+		p.place_count = i + 1;
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (start_shelf(&p.shelves[i], e) < 0)
+			return -1;
+	return 0;
+}
+
+static int pool_open(const void *req, int *fds, struct err *e)
+{
+	const struct pool_open *r = req;
+	size_t at = 0;
+
+	(void)fds;
+	if (p.open || !r->ceiling || r->ceiling > POOL_CEILING_MAX || r->floor > r->ceiling || r->preload_count > POOL_PRELOAD_MAX ||
+	    r->disk_bytes < 4096 || r->disk_bytes > 1ULL << 60)
+		return err_set(e, ERR_INTERNAL, "the pool's sizes are out of range");
+	p.want = *r;
+	for (uint32_t i = 0; i < r->preload_count; i++) {
+		if (!is_module(r->preload[i]))
+			return err_set(e, ERR_INTERNAL, "preload: not the name of a module");
+		at += (size_t)snprintf(p.modules + at, sizeof(p.modules) - at, "%s%s", i ? "," : "", r->preload[i]);
+		if (at >= sizeof(p.modules))
+			return err_set(e, ERR_INTERNAL, "preload: too many modules");
+	}
+	p.open = true;
+	cgroup_host_open(&p.cg_host);
+	if (!p.landlock)
+		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
+	else if (cgroup_has_v2(&p.cg_host))
+		err_set(e, ERR_SETUP, "warm jars are not made on cgroup v2 yet");
+	if (e->kind || open_pool(e) < 0) {
+		/* Not the end: everything is served cold. */
+		notice(e);
+		p.want.ceiling = 0;
+		p.place_count = 0;
+		err_clear(e);
+	}
+	return 0;
+}
+
+static int pool_run(const void *req, int *fds, struct err *e)
+{
+	const struct pool_run *r = req;
+	struct run *n = &p.pending[p.pending_count];
+
+	if (!p.open || r->kind >= POOL_KINDS || r->flags & ~(uint32_t)POOL_FLAGS)
+		return err_set(e, ERR_INTERNAL, "not a run");
+	if (check_limits(&r->limits, e) < 0)
+		return -1;
+	if (!p.want.ceiling || r->kind == POOL_NODE || (r->kind == POOL_PYTHON && !any_zygote())) {
+		tell_plain(POOL_REFUSED, r->run);
+		return 0;
+	}
+	if (p.pending_count == PENDING_MAX) {
+		err_set(e, ERR_BUSY, "%u runs wait for a jar already", p.pending_count);
+		return err_hint(e, "send fewer at once");
+	}
+	*n = (struct run){ .number = r->run, .kind = r->kind, .flags = r->flags, .client = r->client, .limits = r->limits };
+	for (int i = 0; i < 4; i++)
+		n->fds[i] = take_fd(&fds[i]);
+	p.pending_count++;
+	return 0;
+}
+
+static int pool_next(const void *req, int *fds, struct err *e)
+{
+	const struct pool_next *r = req;
+	struct place *s = place_of(r->run);
+	char byte = CONTROL_SCRUB;
+
+	if (!s || s->state != KEPT)
+		return err_set(e, ERR_INTERNAL, "that run has no jar to go on in");
+	if (check_limits(&r->limits, e) < 0)
+		return -1;
+	s->run.limits = r->limits;
+	for (int i = 0; i < 4; i++)
+		s->run.fds[i] = take_fd(&fds[i]);
+	set_state(s, SCRUBBING);
+	if (s->chan < 0 || send(s->chan, &byte, 1, MSG_NOSIGNAL) != 1) {
+		close_streams(&s->run);
+		s->state = KEPT;
+		return err_set(e, ERR_INTERNAL, "the jar's init is gone");
+	}
+	return 0;
+}
+
+static int pool_kill(const void *req, int *fds, struct err *e)
+{
+	const struct pool_kill *r = req;
+	struct place *s = place_of(r->run);
+
+	(void)fds;
+	if (r->why != JAR_ENDED_OUTPUT && r->why != JAR_ENDED_CANCELLED)
+		return err_set(e, ERR_INTERNAL, "not a reason to kill");
+	if (s && s->state == RUNNING) {
+		end_guest(s, r->why);
+		return 0;
+	}
+	if (s && (s->reserved || s->state == SCRUBBING)) {
+		struct err cancelled = { 0 };
+
+		err_set(&cancelled, ERR_INTERNAL, "cancelled before it began");
+		tell_failed(r->run, s, &cancelled);
+		close_streams(&s->run);
+		s->reserved = false;
+		s->run.number = 0;
+		end_jar(s);
+		return 0;
+	}
+	for (unsigned i = 0; i < p.pending_count; i++)
+		if (p.pending[i].number == r->run) {
+			close_streams(&p.pending[i]);
+			take_pending(i);
+			return err_set(e, ERR_INTERNAL, "cancelled before it began");
+		}
+	return 0;
+}
+
+static int pool_signal(const void *req, int *fds, struct err *e)
+{
+	const struct pool_signal *r = req;
+	struct place *s = place_of(r->run);
+
+	(void)fds;
+	if (r->signal < 1 || r->signal >= NSIG)
+		return err_set(e, ERR_INTERNAL, "not a signal");
+	if (s && s->state == RUNNING && s->guest) {
+		hear_guest(s);
+		if (s->watch.started)
+			kill(s->guest, (int)r->signal);
+	}
+	return 0;
+}
+
+static int pool_end(const void *req, int *fds, struct err *e)
+{
+	const struct pool_plain *r = req;
+	struct place *s = place_of(r->run);
+
+	(void)fds;
+	if (s && s->state == DEAD) {
+		tell_plain(POOL_ENDED, r->run);
+		return 0;
+	}
+	if (!s || s->state != KEPT)
+		return err_set(e, ERR_INTERNAL, "that run has no jar to end");
+	s->ended = true;
+	end_jar(s);
+	return 0;
+}
+
+static int pool_export(const void *req, int *fds, struct err *e)
+{
+	const struct pool_export *r = req;
+	struct place *s = place_of(r->run);
+	static struct shelf_msg msg;
+	int send[3];
+
+	if (!s || s->state != DEAD || s->data < 0)
+		return err_set(e, ERR_INTERNAL, "artifacts leave only when the jar is dead");
+	if (r->req.count > JAR_GLOBS_MAX)
+		return err_set(e, ERR_INTERNAL, "too many patterns");
+	for (uint32_t i = 0; i < r->req.count; i++)
+		if (!memchr(r->req.globs[i], 0, JAR_PATH_MAX))
+			return err_set(e, ERR_INTERNAL, "a pattern does not end");
+	if (make_channel(&s->report, &send[0], FROM_REPORT, (unsigned)(s - p.places), e) < 0)
+		return -1;
+	send[1] = s->data;
+	send[2] = fds[0];
+	msg.op = SHELF_EXPORT;
+	msg.export = r->req;
+	s->state = EXPORTING;
+	s->until_ns = clock_mono_ns() + EXPORT_LIMIT_NS;
+	ask_shelf(s, &msg, send, 3);
+	close(send[0]);
+	return 0;
+}
+
+static int pool_done(const void *req, int *fds, struct err *e)
+{
+	const struct pool_plain *r = req;
+	struct place *s = place_of(r->run);
+
+	(void)fds, (void)e;
+	if (!s || s->state == RUNNING)
+		return 0; /* it has ended by itself meanwhile */
+	s->ended = false;
+	s->run.number = 0;
+	if (s->state == DEAD || s->state == EXPORTING) {
+		unwatch(&s->report);
+		fd_close(&s->data);
+		set_state(s, BARE);
+	} else if (s->state != DYING) {
+		end_jar(s);
+	}
+	return 0;
+}
+
+/* A keeper of its own for one run. It is executed anew and shares nothing with us. */
+static int pool_cold(const void *req, int *fds, struct err *e)
+{
+	const struct pool_plain *r = req;
+	struct pool_event ev;
+	int sock;
+
+	(void)fds;
+	sock = spawn_keeper(false, e);
+	if (sock < 0)
+		return -1;
+	memset(&ev, 0, sizeof(ev));
+	tell(&ev, POOL_SOCKET, r->run, &sock);
+	close(sock);
+	return 0;
+}
+
+static const struct {
+	size_t size;
+	unsigned fds; /* exactly */
+	int (*run)(const void *req, int *fds, struct err *e);
+} ops[POOL_OPS] = {
+	[POOL_OPEN] = { sizeof(struct pool_open), 0, pool_open },
+	[POOL_RUN] = { sizeof(struct pool_run), 4, pool_run },
+	[POOL_NEXT] = { sizeof(struct pool_next), 4, pool_next },
+	[POOL_KILL] = { sizeof(struct pool_kill), 0, pool_kill },
+	[POOL_SIGNAL] = { sizeof(struct pool_signal), 0, pool_signal },
+	[POOL_END] = { sizeof(struct pool_plain), 0, pool_end },
+	[POOL_EXPORT] = { sizeof(struct pool_export), 1, pool_export },
+	[POOL_DONE] = { sizeof(struct pool_plain), 0, pool_done },
+	[POOL_COLD] = { sizeof(struct pool_plain), 0, pool_cold },
+};
+
+/* False when the peer is gone or broke the protocol. */
+static bool on_front(void)
+{
+	static union {
+		struct {
+			uint32_t op, run;
+		} head;
+		struct pool_open open;
+		struct pool_run run;
+		struct pool_next next;
+		struct pool_export export;
+	} req;
+	struct err e = { 0 };
+	int fds[4];
+	unsigned n = 0;
+	ssize_t got = fd_recv(p.front, &req, sizeof(req), fds, 4, &n);
+
+	if (got < (ssize_t)sizeof(req.head) || req.head.op == 0 || req.head.op >= POOL_OPS || (size_t)got != ops[req.head.op].size ||
+	    n != ops[req.head.op].fds)
+		return false;
+	if (ops[req.head.op].run(&req, fds, &e) < 0)
+		tell_failed(req.head.run, NULL, &e);
+	for (unsigned i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return true;
+}
+
+/* ---- the loop ---- */
+
+static void look(uint64_t now)
+{
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+		struct err e = { 0 };
+		uint32_t why;
+
+		if (!s->until_ns || now < s->until_ns)
+			continue;
+		if (s->state == RUNNING) {
+			if (!s->watch.started) {
+				hear_guest(s);
+				if (!s->watch.started && now >= s->watch.deadline_ns)
+					end_guest(s, JAR_ENDED_CANCELLED);
+			}
+			why = watch_tick(&s->watch, now);
+			if (why)
+				end_guest(s, why);
+			s->until_ns = s->watch.started ? watch_next(&s->watch) : now + FIRST_LOOK_NS;
+			continue;
+		}
+		if (s->state == FREE || s->state == READY || s->state == KEPT || s->state == DEAD)
+			continue;
+		err_set(&e, ERR_INTERNAL, "a jar could not be %s in time", s->state == DYING ? "cleared away" : "made ready");
+		s->until_ns = now + STEP_LIMIT_NS;
+		if (s->state == DYING) {
+			notice(&e);
+			continue;
+		}
+		give_up(s, &e);
+	}
+	for (unsigned i = 0; i < p.shelf_count; i++) {
+		struct shelf_end *h = &p.shelves[i];
+
+		if (!h->retry_ns || now < h->retry_ns)
+			continue;
+		h->retry_ns = 0;
+		if (h->u.pid) {
+			start_zygote(h);
+		} else {
+			struct err e = { 0 };
+
+			if (start_shelf(h, &e) < 0)
+				notice(&e);
+		}
+	}
+	trim(now);
+}
+
+static int timeout(void)
+{
+	uint64_t now = clock_mono_ns(), next = p.next_trim_ns;
+
+	for (unsigned i = 0; i < p.place_count; i++)
+		if (p.places[i].until_ns && p.places[i].until_ns < next)
+			next = p.places[i].until_ns;
+	for (unsigned i = 0; i < p.shelf_count; i++)
+		if (p.shelves[i].retry_ns && p.shelves[i].retry_ns < next)
+			next = p.shelves[i].retry_ns;
+	return next <= now ? 0 : (int)((next - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void serve(void)
+{
+	p.next_trim_ns = clock_mono_ns() + NS_PER_S;
+	for (;;) {
+		struct epoll_event ev[64];
+		int n = epoll_wait(p.epoll, ev, 64, timeout());
+		bool children = false;
+
+		for (int i = 0; i < n; i++) {
+			unsigned index = (unsigned)(ev[i].data.u64 & 0xffffffffU);
+			struct place *s = &p.places[index];
+
+			/* What was closed by an event before it in the same batch is not looked at again. */
+			switch ((enum source)(ev[i].data.u64 >> 32)) {
+			case FROM_FRONT:
+				if (!on_front())
+					return;
+				break;
+			case FROM_SIGNALS:
+				children = true;
+				break;
+			case FROM_SHELF:
+				if (p.shelves[index].u.sock >= 0)
+					on_shelf(&p.shelves[index]);
+				break;
+			case FROM_ZYGOTE:
+				if (p.shelves[index].zygote >= 0)
+					on_zygote(&p.shelves[index]);
+				break;
+			case FROM_NOTIFY:
+				if (p.shelves[index].listener >= 0)
+					on_notify(&p.shelves[index].listener, NULL, index);
+				break;
+			case FROM_CHAN:
+				if (s->chan >= 0)
+					on_chan(s);
+				break;
+			case FROM_REPORT:
+				if (s->report >= 0 && s->state != RUNNING)
+					on_report(s);
+				break;
+			case FROM_GUEST_NOTIFY:
+				if (s->listener >= 0)
+					on_notify(&s->listener, s, s->shelf);
+				break;
+			}
+		}
+		/* Last: what they said before they died explains it. */
+		if (children)
+			on_signals();
+		look(clock_mono_ns());
+		balance();
+	}
+}
+
+static void cleanup(void)
+{
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+
+		if (s->init)
+			kill(s->init, SIGKILL);
+		if (s->guest)
+			kill(s->guest, SIGKILL);
+		cgroup_kill(&s->cg);
+	}
+	for (unsigned i = 0; i < p.shelf_count; i++) {
+		if (p.shelves[i].zygote_pid)
+			kill(p.shelves[i].zygote_pid, SIGKILL);
+		fd_close(&p.shelves[i].zygote);
+		u1_stop(&p.shelves[i].u);
+	}
+	for (unsigned i = 0; i < p.place_count; i++) {
+		close_jar(&p.places[i]);
+		fd_close(&p.places[i].data);
+		if (p.places[i].cg_made)
+			cgroup_remove(&p.places[i].cg, &p.cg_host, 2000);
+	}
+}
+
+int pool_main(int front)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (uint64_t)FROM_FRONT << 32 };
+	struct rlimit files;
+	struct err e = { 0 };
+	char path[512];
+	sigset_t set;
+
+	p.front = front;
+	p.landlock = landlock_abi();
+	/* Five descriptors for a slot and as many for a jar. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	spawn_path("belljar-zygote.so", path, sizeof(path));
+	p.lib = open(path, O_RDONLY | O_CLOEXEC);
+	p.epoll = epoll_create1(EPOLL_CLOEXEC);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	p.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (p.lib < 0 || p.epoll < 0 || p.signals < 0 || slot_run_dir(p.run_dir, sizeof(p.run_dir), &e) < 0) {
+		if (!e.kind)
+			err_sys(&e, "open %s", path);
+		notice(&e);
+		return 1;
+	}
+	epoll_ctl(p.epoll, EPOLL_CTL_ADD, p.front, &ev);
+	watch_fd(p.signals, FROM_SIGNALS, 0);
+	serve();
+	cleanup();
+	return 0;
+}
