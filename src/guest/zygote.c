@@ -49,6 +49,7 @@ static struct {
 	object *(*PyDict_GetItem)(object *, object *);
 	int (*PyDict_SetItem)(object *, object *, object *);
 	int (*PyDict_Contains)(object *, object *);
+	object *(*PyDict_New)(void);
 	object *(*PyDict_Copy)(object *);
 	object *(*PyDict_Keys)(object *);
 	void (*PyDict_Clear)(object *);
@@ -87,6 +88,7 @@ static struct {
 	void (*PyOS_BeforeFork)(void);
 	void (*PyOS_AfterFork_Parent)(void);
 	void (*PyOS_AfterFork_Child)(void);
+	void (*Py_IncRef)(object *);
 	void (*Py_DecRef)(object *);
 	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;
 	object *PyLong_Type, *_Py_NoneStruct;
@@ -99,14 +101,14 @@ static const struct {
 } names[] = {
 	NAME(PySys_AddAuditHook), NAME(PyImport_ImportModule), NAME(PyImport_AddModule), NAME(PyImport_GetModuleDict), NAME(PyModule_GetDict),
 	NAME(PyDict_SetItemString), NAME(PyDict_GetItemString), NAME(PyDict_DelItemString), NAME(PyDict_GetItem), NAME(PyDict_SetItem),
-	NAME(PyDict_Contains), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
+	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
 	NAME(PyObject_CallFunction), NAME(PyObject_IsInstance), NAME(PyObject_IsTrue), NAME(PyUnicode_DecodeFSDefault), NAME(PyUnicode_AsUTF8String),
 	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
 	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
 	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
 	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
 	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyOS_BeforeFork), NAME(PyOS_AfterFork_Parent),
-	NAME(PyOS_AfterFork_Child), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
+	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 };
 
 struct zygote_slot {
@@ -274,11 +276,14 @@ static void clear_modules(void)
 
 		if (!m || is_none(m))
 			continue;
+		/* What it holds may hold it. */
+		py.Py_IncRef(m);
 		dict = py.PyModule_GetDict(m);
 		if (dict)
 			clear_dict(dict);
 		else
 			py.PyErr_Clear();
+		drop(m);
 	}
 	py.PyGC_Collect();
 }
@@ -419,6 +424,20 @@ static _Noreturn void run_file(const char *file)
 	finish(code, interrupted);
 }
 
+/* A module of the guest's own: the zygote's was put out of the collector's way with all the rest, and would never be taken apart. */
+static void new_main(void)
+{
+	object *modules = py.PyImport_GetModuleDict(), *dict, *notes;
+
+	if (py.PyDict_DelItemString(modules, "__main__") < 0)
+		py.PyErr_Clear();
+	dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__"));
+	notes = py.PyDict_New();
+	py.PyDict_SetItemString(dict, "__annotations__", notes);
+	py.PyDict_SetItemString(dict, "__builtins__", py.PyImport_AddModule("builtins"));
+	drop(notes);
+}
+
 static _Noreturn void guest(struct zygote_slot *t, const struct zygote_msg *msg, const int *fds)
 {
 	static struct feed_plan plan;
@@ -432,6 +451,7 @@ static _Noreturn void guest(struct zygote_slot *t, const struct zygote_msg *msg,
 	py.PyOS_AfterFork_Child();
 	if (zy.numpy_seed)
 		drop_quietly(py.PyObject_CallFunction(zy.numpy_seed, NULL));
+	new_main();
 	shelf_jar(&j, &ids, msg->slot);
 	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
 	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
