@@ -415,6 +415,23 @@ def temp_entries():
     return found
 
 
+SEARCHED = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # where a program leaves files without being asked
+NO_FILES = ("proc", "sysfs", "cgroup", "cgroup2", "tracefs", "debugfs", "securityfs")
+
+
+def files_holding(text, since, places=SEARCHED, limit=20 * float(os.environ.get("BELLJAR_SLOW", "1"))):
+    """Regular files of the host that hold `text` and were written, renamed or otherwise touched after `since` (time.time()). Only those can
+    have come from a run that started later; all the others (this machine may have its repository in /tmp) need not be read. By ctime, which
+    nobody can set back; a second earlier, since the kernel stamps files with a coarser clock."""
+    skip = [w for fs in NO_FILES for w in ("-fstype", fs, "-o")] + ["-path", str(REPO)]
+    p = subprocess.run(["find", *map(str, places), "(", *skip, ")", "-prune", "-o", "-type", "f", "-newerct", f"@{since - 1:.3f}",
+                        "-exec", "grep", "-lsF", "-e", text, "{}", "+"], capture_output=True, timeout=limit)
+    bad = [x for x in p.stderr.decode(errors="replace").splitlines() if "No such file" not in x and "Permission denied" not in x]
+    if bad:
+        raise HarnessError(f"the search did not work: {bad[:3]}")
+    return p.stdout.decode(errors="replace").splitlines()
+
+
 def links():
     return set(os.listdir("/sys/class/net"))
 
