@@ -296,6 +296,8 @@ const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
 /* Ends all but init itself, and waits until the kernel has none left. */
 static int scrub(struct err *e)
 {
+	if (step_point("jar-scrub", e) < 0)
+		return -1;
 	for (int i = 0; i < 2000; i++) {
 		if (kill(-1, SIGKILL) < 0 && errno == ESRCH)
 			return 0;

@@ -124,6 +124,19 @@ def test_sv_04_fail_closed(second_layer, home, probe, box, step):
     assert r.rc == 125 and mark not in (r.record or {}).get("stdout", ""), r.told()
 
 
+def test_sv_04_scrub(second_layer, home, probe):
+    """What a compiler left cannot be ended: the program never runs. (Not one of the steps above: only a second guest gets there.)"""
+    jar = jarlib.Jar(probe, "", home)
+    jar.binary = str(jarlib.HOOKS)
+    code = f"#include <stdio.h>\nint main(void) {{ puts(\"first-instruction-{NONCE}\"); }}"
+    args = ("--lang", "c", "-c", code)
+    assert jar.run(*args, files=False).stdout == f"first-instruction-{NONCE}\n"
+    r = jar.run(*args, files=False, env={"BELLJAR_FAULT": "jar-scrub"})
+    assert r.rc == 125, r.told()
+    r.ended("error", "setup")
+    assert "jar-scrub" in r.error and r.compile["success"] is True and NONCE not in r.stdout and r.exit_code is None, r.told()
+
+
 @host_root
 def test_sv_05_no_user_namespaces(jar):
     """A kernel that gives no user namespaces: refused, the guest never runs."""
