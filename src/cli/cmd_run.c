@@ -180,18 +180,23 @@ static void warn_missing(const struct result *res, const struct request *r)
 	fprintf(stderr, " (belljar doctor says more)\n");
 }
 
-static void report(const struct result *res, const struct request *r)
+/* Not by stdio: a caller's stdout may be non-blocking, and then a part of the result would be lost without a word. */
+static int print_json(const struct result *res, const struct request *r)
+{
+	char *text = result_to_json(res, r);
+	int rc = text && fd_write_all(1, text, strlen(text)) == 0 && fd_write_all(1, "\n", 1) == 0 ? 0 : -1;
+
+	free(text);
+	return rc;
+}
+
+/* Fails when the result could not be written. */
+static int report(const struct result *res, const struct request *r)
 {
 	bool colour = cli_colour(2);
 
-	if (r->json) {
-		char *text = result_to_json(res, r);
-
-		if (text)
-			puts(text);
-		free(text);
-		return;
-	}
+	if (r->json)
+		return print_json(res, r);
 	/* The compiler's words were shown live; say whose they were. */
 	if (!r->quiet) {
 		warn_missing(res, r);
@@ -204,6 +209,7 @@ static void report(const struct result *res, const struct request *r)
 		if (res->files.incomplete && r->workspace)
 			fprintf(stderr, "belljar: not everything could be listed: no deleted file was removed from the workspace\n");
 	}
+	return 0;
 }
 
 /* Output that could not be written (a full disk) was lost, however well the program ended. A reader that went away wanted no more. */
@@ -296,10 +302,9 @@ int cmd_run(int argc, char **argv)
 	opt.terminal[1] = isatty(2);
 	run_execute(&req, &opt, &client, &arena, &res);
 	check_lost(&res);
-	report(&res, &req);
 	status = res.verdict.exit_status;
 	/* A result that nobody could read is no success. */
-	if (fflush(stdout) != 0) {
+	if (report(&res, &req) < 0) {
 		err_sys(&e, "write the result");
 		status = cli_error(&e);
 	}

@@ -409,6 +409,8 @@ const size_t warm_init_step_count = sizeof(warm_init_steps) / sizeof(warm_init_s
 /* Ends all but init itself, and waits until the kernel has none left. */
 static int scrub(struct err *e)
 {
+	if (step_point("jar-scrub", e) < 0)
+		return -1;
 	for (int i = 0; i < 2000; i++) {
 		if (kill(-1, SIGKILL) < 0 && errno == ESRCH)
 			return 0;

@@ -57,6 +57,8 @@ static const struct piece {
 	{ TEXT, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n" },
 	{ TEXT, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
 	{ TEXT, "/etc/host.conf", "multi on\n" },
+	{ DIRECTORY, "/etc/belljar", NULL },
+	{ TEXT, ROOT_NODE_JS, root_node_js },
 	{ DIRECTORY, "/proc", NULL },
 	{ DIRECTORY, "/tmp", NULL },
 	{ DIRECTORY, "/workspace", NULL },

@@ -7,6 +7,9 @@
 #include "jar/spec.h"
 
 #define ROOT_HOME "/home/guest"
+/* src/guest/node/preload.js, embedded at build time; languages/node.yaml names the path. */
+#define ROOT_NODE_JS "/etc/belljar/node.js"
+extern const char root_node_js[];
 /* What every source shown in a jar is restricted to. */
 #define ROOT_BIND_ATTR \
 	((hook_disabled("readonly") ? 0 : MOUNT_ATTR_RDONLY) | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

@@ -159,6 +159,22 @@ static int check_limits(const struct jar_limits *l, struct err *e)
 	return 0;
 }
 
+/* Without these nothing starts unless the caller accepts it. Where an ordinary user was given no cgroups, rlimits and polling stand in and the
+ * result says so; root can have them on every kernel, so their absence is a mistake in the host's set-up. */
+static int check_guards(const struct keeper *k, struct err *e)
+{
+	if (!landlock_abi()) {
+		err_set(e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
+		return err_hint(e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
+	}
+	if (!k->slot.rootless && k->cg_host.version == CGROUP_NONE) {
+		err_set(e, ERR_SETUP, "there are no cgroups, which limit memory, processes and CPU: %s",
+			k->cg_host.why[0] ? k->cg_host.why : "no controller is left");
+		return err_hint(e, "mount -t cgroup2 none /sys/fs/cgroup, or accept limits by rlimits and polling with --allow-degraded");
+	}
+	return 0;
+}
+
 static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
 {
 	const struct keeper_make *r = req;
@@ -168,10 +184,8 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		return err_set(e, ERR_INTERNAL, "one keeper makes one jar");
 	if (check_spec(&r->spec, nfds, e) < 0)
 		return -1;
-	if (!landlock_abi() && !(r->spec.flags & JAR_DEGRADED)) {
-		err_set(e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
-		return err_hint(e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
-	}
+	if (!(r->spec.flags & JAR_DEGRADED) && check_guards(k, e) < 0)
+		return -1;
 	k->asked = true;
 	k->spec = r->spec;
 	if (k->cg.dir[CGROUP_PIDS] >= 0)

@@ -269,6 +269,8 @@ char *result_to_json(const struct result *r, const struct request *req)
 	json_object_set_new(o, "isolation", r->have_facts ? isolation(&r->facts) : json_null());
 	json_object_set_new(o, "violations", json_array());
 	json_object_set_new(o, "files", files(r));
+	if (r->files.incomplete)
+		json_object_set_new(o, "files_incomplete", json_true());
 	if (req->workspace)
 		json_object_set_new(o, "deleted", strings(&r->deleted));
 	if (r->compile.there)

@@ -3,9 +3,10 @@
 import json
 import os
 import socket
+import subprocess
 
 import pytest
-from harness import ROOT, languages, own, run, seconds
+from harness import BELLJAR, ROOT, environment, languages, own, run, seconds
 
 STARTED = ["--", "echo", "started"]
 NUMERIC = {
@@ -148,6 +149,24 @@ def test_net_host_is_for_the_operator(box, traces):
     c = run("run", "--json", "--net", "host", "-c", "import socket; print(socket.if_nameindex())", env={"XDG_CONFIG_HOME": box}).ok()
     assert c["isolation"]["network"] == "host" and "net" not in c["isolation"]["namespaces"]
     assert c["stdout"] == f"{socket.if_nameindex()}\n"
+
+
+@pytest.mark.skipif(not ROOT, reason="puts a folder over /etc in a mount namespace of its own")
+@pytest.mark.parametrize("target", ["{box}/stub.conf", "..{box}/stub.conf", "{box}/missing"], ids=["absolute", "relative", "dangling"])
+def test_net_host_follows_the_resolvers_link(box, put, target):
+    """/etc/resolv.conf is a link to a place that the jar does not have on many hosts: its content comes along, never the link."""
+    put("belljar/config.yaml", "allow-host-network: true\n"), put("stub.conf", "nameserver 192.0.2.7\n")
+    script = ("set -e; mount -t tmpfs none /mnt; mkdir /mnt/up /mnt/work; mount -t overlay -o lowerdir=/etc,upperdir=/mnt/up,workdir=/mnt/work none /etc\n"
+              f"ln -sfn {target.format(box=box)} /etc/resolv.conf; exec \"$@\"")
+    p = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(BELLJAR), "run", "--net", "host", "--", "sh", "-c",
+                        "test -L /etc/resolv.conf && echo link; cat /etc/resolv.conf"], env=environment("", {"XDG_CONFIG_HOME": box}), cwd="/",
+                       capture_output=True, timeout=seconds(30))
+    if b"mount:" in p.stderr:
+        pytest.skip(f"no overlay over /etc here: {p.stderr[:100]}")
+    if target.endswith("missing"):
+        assert p.stdout == b"" and b"No such file" in p.stderr, p
+    else:
+        assert p.stdout == b"nameserver 192.0.2.7\n", p
 
 
 def test_uninstalled_language_says_what_to_install(traces):

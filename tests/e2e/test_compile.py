@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled languages: two limited steps, each with its own result."""
 import pytest
-from harness import jar, ms, need, need_language, run
+from harness import jar, ms, need, need_language, own, run, seconds
 
 
 @pytest.fixture(autouse=True)
@@ -97,3 +97,32 @@ def test_stdin_goes_to_the_program_not_to_the_compiler():
 
 def test_interpreted_languages_have_no_compile_object():
     assert "compile" not in jar("-c", "1").ok().result
+
+
+@pytest.fixture
+def shell_compiler(box):
+    """A language whose compiler is the source itself, as a shell script."""
+    d = box / "belljar" / "languages"
+    d.mkdir(parents=True)
+    (d / "shc.yaml").write_text("name: shc\ntitle: shc\nendings: [.shc]\nfile: main.shc\ncompile: [/bin/sh, \"{file}\", \"{out}\"]\nrun: [\"{out}\"]\n"
+                                "version: [/bin/sh, --version]\nprogram: /bin/sh\npackage: dash\n")
+    for p in (d, d.parent, d / "shc.yaml"):
+        own(p)
+    return lambda code, *opts: jar("-t", ms(60000), *opts, "--lang", "shc", "-c", code, env={"XDG_CONFIG_HOME": box})
+
+
+PROGRAM = "printf '#!/bin/sh\\nsleep .3; echo ran\\n' > $1; chmod +x $1\n"
+
+
+def test_last_words_of_the_compiler_are_whole(shell_compiler):
+    """What the compiler wrote just before its end is in its result, although somebody else holds the pipe open and nobody will close it."""
+    for _ in range(5):
+        c = shell_compiler(PROGRAM + "sleep 60 &\nhead -c 60000 /dev/zero | tr '\\0' x\necho last >&2").ok()
+        step = c["compile"]
+        assert step["stdout_bytes"] == 60000 and step["stderr"] == "last\n" and c["stdout"] == "ran\n" and c.wall < seconds(20), str(c)
+
+
+def test_noise_after_the_compiler_is_not_the_programs(shell_compiler):
+    """A process that the compiler left, and that writes on and on: it delays nothing, and none of it is in the program's output."""
+    c = shell_compiler(PROGRAM + "(while :; do echo noise; echo noise >&2; done) &\nsleep .2; echo done", "--output-log", "900M").ok()
+    assert c["stdout"] == "ran\n" and c["stderr"] == "" and "noise" in c["compile"]["stdout"] and c.wall < seconds(20), str(c)

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from harness import (ROOT, Traces, bash, descendants, finish, is_alive, jar, left_behind, ms, python, run, seconds, start, stat_of, stop,
+from harness import (ROOT, Traces, bash, descendants, finish, is_alive, jar, left_behind, ms, need, python, run, seconds, start, stat_of, stop,
                      wait_until)
 
 BUSY = """
@@ -226,6 +226,15 @@ def test_stopped_guest_is_killed_too():
 def test_many_zombies_are_reaped():
     c = python("import os, time\nfor _ in range(300):\n    if os.fork() == 0:\n        if os.fork() == 0: os._exit(0)\n        os._exit(0)\n    os.wait()\nprint('ok')", "--pids", "20")
     assert c.ok()["stdout"] == "ok\n"
+
+
+def test_a_thousand_leftovers_are_killed(traces):
+    """More processes than fit into one page of cgroup.procs, at the end of a run, some of them stopped: none lives on."""
+    need("cgroup-pids")
+    c = python("import os, signal\nfor i in range(900):\n    if os.fork() == 0:\n        while True: signal.pause()\nprint('left', flush=True)",
+               "--pids", "1000", "-m", "2G", "-t", ms(60000)).ok()
+    assert c["stdout"] == "left\n" and c["pids_peak"] >= 900, str(c)
+    assert wait_until(lambda: not left_behind(), 10), len(left_behind())
 
 
 # ---- the host is left as it was ------------------------------------------------------------------

@@ -205,3 +205,27 @@ def test_reopened_streams():
 def test_closed_streams_are_the_guests_affair():
     c = bash("exec >&- 2>&-; sleep .2; exit 5")
     assert c.verdict == "completed/exited" and c["exit_code"] == 5
+
+
+@pytest.mark.parametrize("json_", [True, False])
+def test_callers_stdout_may_be_non_blocking(json_):
+    """A pipe of an event loop: it is full most of the time, and its flags are the caller's. Nothing is lost, nothing is changed."""
+    r, w = os.pipe()
+    os.set_blocking(w, False)
+    size = 1_000_000
+    p = start("run", *(["--json"] if json_ else []), "--output", "2M", "-t", ms(60000), "--", "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x", stdout=w)
+    try:
+        got = b""
+        end = time.monotonic() + seconds(30)
+        os.set_blocking(r, False)
+        while time.monotonic() < end and not (p.poll() is not None and not select.select([r], [], [], 0)[0]):
+            time.sleep(0.002)  # slower than it writes: the pipe is full
+            try:
+                got += os.read(r, 65536)
+            except BlockingIOError:
+                pass
+        assert p.poll() == 0 and not os.get_blocking(w), p.poll()
+        assert (json.loads(got)["stdout"] if json_ else got.decode()) == "x" * size
+    finally:
+        stop(p)
+        os.close(r), os.close(w)

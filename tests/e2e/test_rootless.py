@@ -2,14 +2,17 @@
 """belljar as an ordinary user, with subordinate ids and without: the heart of every other file, in short.
 
 The whole suite runs as such a user with BELLJAR_TEST_USER=belljartest (or belljarsingle)."""
+import json
 import os
 import pwd
 import shutil
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
-from harness import (SUBIDS, TEST_USER, descendants, finish, home, is_alive, left_behind, make_user, missing, ms, own, run, run_dir, seconds,
+from harness import (BELLJAR, SUBIDS, TEST_USER, as_user, descendants, finish, home, is_alive, left_behind, make_user, missing, ms, own, run, run_dir, seconds,
                      start, stop, wait_until)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or bool(TEST_USER), reason="root calls belljar as other users here; the suite itself runs as one already")
@@ -183,3 +186,27 @@ def test_without_a_home(user):
     """A service's user: no HOME, no XDG folders."""
     c = run("run", "--json", "--", "echo", "x", user=user, env={"HOME": "/nonexistent", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "", "XDG_CONFIG_HOME": ""})
     assert c.rc == 0 or c.stderr.count("error:") == 1 or c["error"], str(c)
+
+
+@pytest.mark.parametrize("variables", [{}, {"HOME": "", "XDG_STATE_HOME": ""}, {"HOME": "relative", "XDG_STATE_HOME": "relative"}], ids=["unset", "empty", "relative"])
+def test_state_folder_without_a_home(user, variables):
+    """A service without HOME: logs lie in the private run folder, and nowhere else."""
+    pw, top = pwd.getpwnam(user), home(user)
+    base = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(top / "run"), **variables}
+    p = subprocess.run([*as_user(user), str(BELLJAR), "run", "--json", "--output", "1K", "--", "seq", "1", "2000"], env=base, cwd="/", capture_output=True,
+                       timeout=seconds(30))
+    assert p.returncode == 0, p
+    log = Path(json.loads(p.stdout)["log"]["stdout"])
+    assert log.is_relative_to(top / "run" / "belljar" / "logs") and log.read_text().endswith("1999\n2000\n")
+    for d in (log, log.parent, log.parent.parent):
+        assert d.stat().st_uid == pw.pw_uid and not d.stat().st_mode & 0o077, d
+    log.unlink()
+
+
+def test_no_folder_at_all_without_a_home(user):
+    """Neither HOME nor XDG_RUNTIME_DIR, and somebody else was first in /tmp: nothing starts."""
+    trap = f"/tmp/belljar-{pwd.getpwnam(user).pw_uid}"
+    script = f"mount -t tmpfs none /tmp && mkdir -m 777 {trap} && \"$@\"; echo \"status $? $(ls {trap} | wc -l)\""
+    p = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", *as_user(user), str(BELLJAR), "run", "--", "true"],
+                       env={"PATH": "/usr/bin:/bin"}, cwd="/", capture_output=True, timeout=seconds(30))
+    assert p.stdout == b"status 125 0\n" and b"not a private folder" in p.stderr, p

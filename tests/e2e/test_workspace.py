@@ -25,7 +25,7 @@ def test_changes_come_back(ws):
     assert (ws / "change").read_text() == "new\n" and (ws / "created").read_text() == "made\n" and (ws / "d/e/f").read_text() == "deep\n"
     assert not (ws / "delete").exists()
     assert {n: inode(ws / n) for n in before} == before, "what did not change was not touched"
-    assert sorted(f["path"] for f in c["files"]) == ["change", "created", "d/e/f"] and c["deleted"] == ["delete"]
+    assert sorted(f["path"] for f in c["files"]) == ["change", "created", "d/e/f"] and c["deleted"] == ["delete"] and "files_incomplete" not in c.result
 
 
 def test_nothing_changed_nothing_listed(ws):
@@ -202,3 +202,18 @@ def test_two_gibibytes_are_refused_by_disk(ws):
 def test_get_and_workspace_exclude_each_other(more, ws):
     c = run("run", "--workspace", ws, "--get", "/tmp/t", *more, "--", "echo", "started")
     assert c.rc == 2 and c.out == b"" and "--get" in c.stderr and "--workspace" in c.stderr, str(c)
+
+
+DEEP = "import os\nfor _ in range(80): os.mkdir('d'); os.chdir('d')\nopen('f', 'w').write('x')\nos.unlink('/workspace/delete'); open('/workspace/change', 'w').write('new')"
+
+
+def test_incomplete_list_deletes_nothing(ws):
+    """Folders deeper than belljar walks: what came is kept, the result says that it is not all, and a file that seems gone stays."""
+    c = python(DEEP, "--workspace", ws).ok()
+    assert c["files_incomplete"] is True and c["deleted"] == [], str(c)
+    assert (ws / "delete").read_text() == "x" and (ws / "change").read_text() == "new"
+
+
+def test_incomplete_list_is_said_on_the_terminal(ws):
+    c = run("run", "--workspace", ws, "--lang", "python", "-c", DEEP)
+    assert c.rc == 0 and "no deleted file was removed" in c.stderr and (ws / "delete").exists(), str(c)

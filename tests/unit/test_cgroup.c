@@ -187,6 +187,66 @@ TEST(entering)
 	temp_remove(&t);
 }
 
+#define CROWD 900 /* their pids fill more than one page of cgroup.procs */
+
+/* What a killed keeper may have left under a slot's name, all of it. */
+TEST(leftovers_in_a_crowd)
+{
+	static pid_t pids[CROWD];
+	struct cgroup_host h;
+	struct cgroup g;
+	struct err e = { 0 };
+	char name[32];
+	int up[2], dead = 0;
+
+	if (geteuid() != 0)
+		skip();
+	cgroup_host_open(&h);
+	if (h.version == CGROUP_NONE)
+		skip();
+	snprintf(name, sizeof(name), "unit-%d", getpid());
+	assert_int_equal(cgroup_make(&g, &h, name, 0, &e), 0);
+	assert_int_equal(pipe(up), 0);
+	for (int i = 0; i < CROWD; i++) {
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (pids[i])
+			continue;
+		for (int c = 0; c < CGROUP_CTLS; c++)
+			if (g.tasks[c] >= 0 && write(g.tasks[c], "0", 1) != 1)
+				_exit(1);
+		if (cgroup_v2_dir(&g, &h) >= 0 && fd_write_file(cgroup_v2_dir(&g, &h), "cgroup.procs", "0") < 0)
+			_exit(1);
+		if (write(up[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	for (int i = 0; i < CROWD; i++) {
+		char byte;
+
+		assert_int_equal(read(up[0], &byte, 1), 1);
+	}
+	assert_true(cgroup_clear(&h, name));
+	for (int i = 0; i < CROWD; i++) {
+		int status = 0;
+		pid_t done = 0;
+
+		for (int n = 0; n < 2000 && (done = waitpid(pids[i], &status, WNOHANG)) == 0; n++)
+			nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+		dead += done == pids[i] && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+		if (!done)
+			kill(pids[i], SIGKILL);
+	}
+	assert_int_equal(dead, CROWD);
+	cgroup_remove(&g, &h, 2000);
+	for (int c = 0; c < CGROUP_CTLS; c++)
+		assert_true(h.ctl[c].parent < 0 || faccessat(h.ctl[c].parent, name, F_OK, 0) < 0);
+	cgroup_host_close(&h);
+	close(up[0]);
+	close(up[1]);
+}
+
 TEST(names)
 {
 	for (int c = 0; c < CGROUP_CTLS; c++)
@@ -199,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words), cmocka_unit_test(escapes), cmocka_unit_test(keys), cmocka_unit_test(limits_v2),
 		cmocka_unit_test(limits_v1), cmocka_unit_test(counters), cmocka_unit_test(entering), cmocka_unit_test(names),
+		cmocka_unit_test(leftovers_in_a_crowd),
 	};
 
 	return cmocka_run_group_tests_name("cgroup", tests, NULL, NULL);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// What node loads before a guest's program (--require): makes os.cpus() answer in a jar, and waits for the request in a warm one.
+'use strict';
+
+/*
+ * Embedded in the binary by tools/embed.py and shown in every jar as /etc/belljar/node.js. It runs as the guest, with the guest's rights:
+ * nothing here guards anything. Two jobs:
+ *
+ * 1. /proc has no cpuinfo in a jar, so os.cpus() is empty, and programs that size a pool by its length start nobody.
+ * 2. BELLJAR_WAIT=1: node was started before there was a request. Block until the feed (src/jar/feed.h) comes on descriptor 3, make its files,
+ *    take its arguments, environment and folder, and go on as if node had been started with them.
+ *
+ * A program must not notice: no global, no cache entry, no option in process.execArgv, no frame in a stack. Worker threads load this file
+ * again by themselves, since node copies the option to them; processes made by child_process.fork do not, and see an empty os.cpus().
+ *
+ * What cannot be made up for in a warm node, because it is read when the process starts: NODE_* and LD_* variables and the locale (LANG,
+ * LC_*). Whoever hands out warm jars must not use one for a request that sets them. performance.now() and process.uptime() count from the
+ * start of the process, and bytes in arguments and variables that are no UTF-8 arrive as U+FFFD.
+ */
+
+const Module = require('module');
+
+const FEED_FD = 3;
+const WORKSPACE = '/workspace';
+const FEED_MAGIC = 0x626a6631;
+const FEED_NAME_MAX = 4096;
+const FEED_WORDS_MAX = 1 << 20;
+const REC_SIZE = 32;
+const BLOCK_SIZE = 65536;
+const [FEED_DIR, FEED_FILE, FEED_LINK, FEED_ARGV, FEED_ENV, FEED_CWD, FEED_GO] = [1, 2, 3, 4, 5, 6, 7];
+const EXIT_SETUP = 125; // as belljar itself: the program never ran
+
+function fail(why) {
+	require('fs').writeSync(2, `belljar: ${why}\n`);
+	process.exit(EXIT_SETUP);
+}
+
+/* Gives the feed's bytes in pieces of any size; one system call per block. Reading past FEED_GO does not happen: nothing follows it. */
+class Feed {
+	constructor(fs, fd) {
+		this.fs = fs;
+		this.fd = fd;
+		this.block = Buffer.allocUnsafeSlow(BLOCK_SIZE);
+		this.start = this.end = 0;
+	}
+
+	fill() {
+		for (;;) {
+			try {
+				this.end = this.fs.readSync(this.fd, this.block, 0, BLOCK_SIZE, null);
+				break;
+			} catch (e) {
+				if (e.code !== 'EINTR')
+					throw e;
+			}
+		}
+		this.start = 0;
+		if (this.end === 0)
+			fail('the feed ended early');
+	}
+
+	/* Calls take(bytes) until `size` bytes went through it; the bytes are good until it returns. */
+	pass(size, take) {
+		while (size > 0) {
+			if (this.start === this.end)
+				this.fill();
+			const stop = Math.min(this.end, this.start + size);
+			take(this.block.subarray(this.start, stop));
+			size -= stop - this.start;
+			this.start = stop;
+		}
+	}
+
+	bytes(size) {
+		const out = Buffer.allocUnsafeSlow(size);
+		let at = 0;
+		this.pass(size, (part) => { at += part.copy(out, at); });
+		return out;
+	}
+
+	words(size) {
+		return size ? this.bytes(size).toString('utf8', 0, size - 1).split('\0') : [];
+	}
+
+	record() {
+		const r = this.bytes(REC_SIZE);
+		const rec = {
+			type: r.readUInt32LE(4),
+			mode: r.readUInt32LE(8),
+			nameLen: r.readUInt32LE(12),
+			size: Number(r.readBigUInt64LE(16)),
+			mtimeNs: r.readBigInt64LE(24),
+		};
+		const max = rec.type === FEED_FILE ? Number.MAX_SAFE_INTEGER :
+			rec.type === FEED_ARGV || rec.type === FEED_ENV ? FEED_WORDS_MAX : FEED_NAME_MAX - 1;
+		if (r.readUInt32LE(0) !== FEED_MAGIC || rec.nameLen >= FEED_NAME_MAX || rec.size > max)
+			fail('the feed is damaged');
+		return rec;
+	}
+}
+
+/* Names and link targets stay bytes: they need not be UTF-8. */
+function makeFile(fs, feed, path, rec) {
+	const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = fs.constants;
+	const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, rec.mode);
+
+	feed.pass(rec.size, (part) => {
+		for (let at = 0; at < part.length;)
+			at += fs.writeSync(fd, part, at);
+	});
+	// The mode again: umask was applied to the first.
+	fs.fchmodSync(fd, rec.mode);
+	if (rec.mtimeNs > 0n)
+		fs.futimesSync(fd, Date.now() / 1e3, Number(rec.mtimeNs) / 1e9);
+	fs.closeSync(fd);
+}
+
+function makeEntry(fs, feed, rec) {
+	const name = feed.bytes(rec.nameLen);
+	const path = Buffer.concat([Buffer.from(`${WORKSPACE}/`), name]);
+	const slash = name.lastIndexOf('/');
+
+	if (slash > 0)
+		fs.mkdirSync(path.subarray(0, WORKSPACE.length + 1 + slash), { recursive: true, mode: 0o755 });
+	if (rec.type === FEED_FILE) {
+		makeFile(fs, feed, path, rec);
+	} else if (rec.type === FEED_LINK) {
+		fs.symlinkSync(feed.bytes(rec.size), path);
+	} else {
+		try {
+			fs.mkdirSync(path, rec.mode | 0o700);
+		} catch (e) {
+			if (e.code !== 'EEXIST')
+				throw e;
+		}
+	}
+}
+
+function readFeed(fs) {
+	const feed = new Feed(fs, FEED_FD);
+	const plan = { argv: [], env: [], cwd: '' };
+
+	for (;;) {
+		const rec = feed.record();
+		switch (rec.type) {
+		case FEED_DIR:
+		case FEED_FILE:
+		case FEED_LINK:
+			makeEntry(fs, feed, rec);
+			break;
+		case FEED_ARGV:
+			plan.argv = feed.words(rec.size);
+			break;
+		case FEED_ENV:
+			plan.env = feed.words(rec.size);
+			break;
+		case FEED_CWD:
+			plan.cwd = feed.bytes(rec.size);
+			break;
+		case FEED_GO:
+			return plan;
+		default:
+			fail('the feed holds a record that does not belong there');
+		}
+	}
+}
+
+function takeEnvironment(words) {
+	for (const name of Object.keys(process.env))
+		delete process.env[name];
+	for (const word of words) {
+		const at = word.indexOf('=', 1);
+		if (at > 0)
+			process.env[word.slice(0, at)] = word.slice(at + 1);
+	}
+}
+
+/*
+ * Node resolved its main file from its own command line before this ran. Another one is run by way of Module.runMain, which node keeps
+ * replaceable for preloads. A getter that gives way to the original when it is read leaves neither a frame in a stack nor a changed module.
+ */
+function runInstead(file) {
+	const was = Object.getOwnPropertyDescriptor(Module, 'runMain');
+
+	Object.defineProperty(Module, 'runMain', {
+		configurable: true,
+		get() {
+			Object.defineProperty(Module, 'runMain', was);
+			return was.value.bind(Module, file);
+		},
+	});
+}
+
+/* argv of the feed: node, its options, the program's file, its arguments. */
+function takeArguments(words) {
+	const file = words.findIndex((word, i) => i > 0 && !word.startsWith('-'));
+
+	if (file < 0)
+		fail('the feed holds no command');
+	const started = process.argv[1];
+	const main = require('path').resolve(words[file]);
+	process.argv = [process.execPath, main, ...words.slice(file + 1)];
+	if (main !== started)
+		runInstead(main);
+}
+
+function waitForRequest(fs) {
+	delete process.env.BELLJAR_WAIT;
+	// Most programs write: what process.stdout will load is loaded while there is time. The streams themselves are made by the program's
+	// first use as ever, since making them changes the descriptors' flags, which its children would see.
+	require('net');
+	require('tty');
+	try {
+		const plan = readFeed(fs);
+		fs.closeSync(FEED_FD);
+		takeEnvironment(plan.env);
+		process.chdir(plan.cwd.toString());
+		takeArguments(plan.argv);
+	} catch (e) {
+		fail(e.message);
+	}
+}
+
+/* Only the first thread waits, and only where there is somebody to wait for: a program's own BELLJAR_WAIT means nothing. */
+function isAwaited(fs) {
+	try {
+		const st = fs.fstatSync(FEED_FD);
+		return (st.isFIFO() || st.isSocket()) && require('worker_threads').isMainThread;
+	} catch {
+		return false;
+	}
+}
+
+/* As many entries as threads can run at once. Model and times are unknown; a list that is there stays. */
+function showCpus() {
+	const os = require('os');
+	const real = os.cpus;
+
+	function cpus() {
+		const list = real();
+		for (let n = list.length ? 0 : os.availableParallelism(); n > 0; n--)
+			list.push({ model: 'unknown', speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } });
+		return list;
+	}
+	os.cpus = cpus;
+	Module.syncBuiltinESMExports(); // for: import { cpus } from 'os'
+}
+
+function hide() {
+	const option = `--require=${__filename}`;
+
+	process.execArgv = process.execArgv.filter((word) => word !== option);
+	delete require.cache[__filename];
+	for (const key of Object.keys(Module._pathCache))
+		if (key.startsWith(`${__filename}\0`))
+			delete Module._pathCache[key];
+}
+
+if (process.env.BELLJAR_WAIT === '1') {
+	const fs = require('fs');
+	if (isAwaited(fs))
+		waitForRequest(fs);
+}
+showCpus();
+hide();
