@@ -254,7 +254,7 @@ int cmd_run(int argc, char **argv)
 	int status;
 
 	/* First of all, before anything foreign is read: it prepares a jar while we read the request. */
-	bool early = client_start(&client, &e) == 0;
+	bool early = client_start(&client, false, &e) == 0;
 	struct err start_error = e;
 
 	if (client_drop_rights(&e) < 0)

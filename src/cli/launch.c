@@ -18,8 +18,9 @@ int main(int argc, char **argv)
 
 	fd_fill_stdio();
 	unsetenv(SPAWN_ENV);
-	if (argc > 1 && strcmp(argv[1], "run") == 0) {
-		int sock = spawn_keeper(&e);
+	bool batch = argc > 1 && strcmp(argv[1], "batch") == 0;
+	if (batch || (argc > 1 && strcmp(argv[1], "run") == 0)) {
+		int sock = spawn_keeper(batch, &e);
 
 		/* A keeper that cannot start is the front's to report, as it likes to be told (--json). */
 		if (sock >= 0 && fcntl(sock, F_SETFD, 0) == 0) {

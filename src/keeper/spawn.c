@@ -54,9 +54,9 @@ static void keeper_env(char **out, char *runtime, size_t size)
 }
 
 /* Between vfork and exec: the caller's memory is ours too, so nothing but system calls. Its own streams are not the keeper's. */
-static _Noreturn void become_keeper(const char *path, int sock, int null, char **envp)
+static _Noreturn void become_keeper(const char *path, bool pool, int sock, int null, char **envp)
 {
-	char *argv[] = { "belljar-keeper", NULL };
+	char *argv[] = { "belljar-keeper", pool ? "--pool" : NULL, NULL };
 
 	/* The streams first: `null` may well have the number that the socket is to get. */
 	for (int i = 0; i < 3; i++)
@@ -69,7 +69,7 @@ static _Noreturn void become_keeper(const char *path, int sock, int null, char *
 	_exit(127);
 }
 
-int spawn_keeper(struct err *e)
+int spawn_keeper(bool pool, struct err *e)
 {
 	char path[512], runtime[512], *envp[4];
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -87,7 +87,7 @@ int spawn_keeper(struct err *e)
 		return err_sys(e, "make the keeper's socket");
 	pid = vfork();
 	if (pid == 0)
-		become_keeper(path, sock[1], null, envp);
+		become_keeper(path, pool, sock[1], null, envp);
 	close(sock[1]);
 	if (pid < 0) {
 		close(sock[0]);

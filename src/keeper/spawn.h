@@ -12,7 +12,7 @@
 
 /* Path of a program of ours: beside the running one, else in the folder it was installed to. */
 void spawn_path(const char *name, char *out, size_t size);
-/* Starts the keeper with an environment of its own. Returns our end of its socket (close-on-exec), or -1. */
-int spawn_keeper(struct err *e);
+/* Starts the keeper of one jar, or of a pool, with an environment of its own. Returns our end of its socket (close-on-exec), or -1. */
+int spawn_keeper(bool pool, struct err *e);
 
 #endif
