@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build tool: compiles src/kernel/seccomp_table.h to a BPF program and writes it, with name tables, as C source. */
+/* Build tool: compiles src/kernel/seccomp*_table.h to BPF programs and writes them, with name tables, as C source. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -45,10 +45,28 @@ struct row {
 #define OTHER(n, a)	  { #n, (a), 0, { { 0 } } },
 #define WHEN(n, a, ...)	  { #n, (a), 1, { __VA_ARGS__ } },
 
-static const struct row rows[] = {
+static const struct row guest_rows[] = {
 #include "kernel/seccomp_table.h"
 };
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const struct row front_rows[] = {
+#include "kernel/seccomp_front_table.h"
+};
+
+/* A profile: its rows, and what answers calls that it does not name and calls of other architectures. */
+static const struct table {
+	const char *name;
+	const struct row *rows;
+	size_t count;
+	enum action other, foreign;
+} tables[] = {
+	{ "guest", guest_rows, sizeof(guest_rows) / sizeof(guest_rows[0]), ACT_ENOSYS, ACT_NOTIFY },
+	{ "front", front_rows, sizeof(front_rows) / sizeof(front_rows[0]), ACT_EPERM, ACT_EPERM },
+};
+
+static const struct table *table;
+static const struct row *rows;
+#define ROWS (table->count)
 
 #define NR_MAX	 1024
 #define X32_BIT	 0x40000000U
@@ -151,11 +169,14 @@ static void emit_tree(size_t lo, size_t hi)
 	emit_tree(mid, hi);
 }
 
-static void build(void)
+static void build(const struct table *t)
 {
 	const struct row *plain[NR_MAX] = { 0 };
 	int when[NR_MAX] = { 0 };
 
+	table = t;
+	rows = t->rows;
+	prog_len = range_count = 0;
 	for (size_t i = 0; i < ROWS; i++) {
 		int nr = seccomp_syscall_resolve_name_arch(SCMP_ARCH_X86_64, rows[i].name);
 
@@ -172,17 +193,17 @@ static void build(void)
 	for (uint32_t nr = 0; nr < NR_MAX; nr++) {
 		if (when[nr] && !plain[nr])
 			die("WHEN without a plain row", "number");
-		add_range(nr, !plain[nr] ? ACT_ENOSYS : when[nr] ? ACT_RULES : plain[nr]->action,
+		add_range(nr, !plain[nr] ? table->other : when[nr] ? ACT_RULES : plain[nr]->action,
 			  plain[nr] ? plain[nr]->name : NULL);
 	}
-	/* x32 is killed; every other large or negative number is merely unknown. */
-	add_range(NR_MAX, ACT_ENOSYS, NULL);
-	add_range(X32_BIT, ACT_NOTIFY, NULL);
-	add_range(X32_BIT + NR_MAX, ACT_ENOSYS, NULL);
+	/* x32 is foreign; every other large or negative number is merely unknown. */
+	add_range(NR_MAX, table->other, NULL);
+	add_range(X32_BIT, table->foreign, NULL);
+	add_range(X32_BIT + NR_MAX, table->other, NULL);
 
 	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
 	emit(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
-	emit_return(ACT_NOTIFY);
+	emit_return(table->foreign);
 	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
 	emit_tree(0, range_count);
 }
@@ -200,21 +221,36 @@ static void print_names(const char *table, uint32_t arch)
 	printf("};\n\n");
 }
 
-int main(void)
+static void print_table(const struct table *t)
+{
+	build(t);
+	printf("const struct sock_filter seccomp_%s_filter[] = {\n", t->name);
+	for (size_t i = 0; i < prog_len; i++)
+		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", prog[i].code, prog[i].jt, prog[i].jf, prog[i].k);
+	printf("};\nconst size_t seccomp_%s_filter_len = %zu;\n", t->name, prog_len);
+}
+
+/* The guest's profile has a name: a hash of the program. */
+static void print_profile(void)
 {
 	unsigned char hash[SHA256_DIGEST_LENGTH];
 
-	build();
 	SHA256((const unsigned char *)prog, prog_len * sizeof(prog[0]), hash);
-	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp_table.h: do not edit. */\n"
-	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n"
-	       "const struct sock_filter seccomp_guest_filter[] = {\n");
-	for (size_t i = 0; i < prog_len; i++)
-		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", prog[i].code, prog[i].jt, prog[i].jf, prog[i].k);
-	printf("};\nconst size_t seccomp_guest_filter_len = %zu;\nconst char seccomp_guest_profile[] = \"", prog_len);
+	printf("const char seccomp_guest_profile[] = \"");
 	for (int i = 0; i < 6; i++)
 		printf("%02x", hash[i]);
 	printf("\";\n\n");
+}
+
+int main(void)
+{
+	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp*_table.h: do not edit. */\n"
+	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n");
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		print_table(&tables[i]);
+		if (i == 0)
+			print_profile();
+	}
 	print_names("names_x86_64", SCMP_ARCH_X86_64);
 	print_names("names_i386", SCMP_ARCH_X86);
 	printf("#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))\n\n"

@@ -17,6 +17,7 @@
 #include "base/hook.h"
 #include "jar/maker.h"
 #include "jar/root.h"
+#include "keeper/pool.h"
 #include "keeper/proto.h"
 #include "keeper/scan.h"
 #include "keeper/slot.h"
@@ -855,6 +856,8 @@ int main(int argc, char **argv)
 	/* The terminal's signals are for the front; ours come over the socket. */
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
+	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
+		return pool_main();
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -20,6 +20,15 @@ int seccomp_load_guest(struct err *e)
 	return (int)fd;
 }
 
+int seccomp_load_front(struct err *e)
+{
+	struct sock_fprog prog = { (unsigned short)seccomp_front_filter_len, (struct sock_filter *)seccomp_front_filter };
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		return err_sys(e, "load the front's system call filter");
+	return 0;
+}
+
 int seccomp_read_event(int listener, struct seccomp_event *out)
 {
 	struct seccomp_notif n;
