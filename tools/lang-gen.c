@@ -57,6 +57,7 @@ int main(int argc, char **argv)
 		print_field("file", l->file);
 		print_field("program", l->program);
 		print_field("package", l->package);
+		print_field("warm", l->warm);
 		print_list("aliases", l->aliases);
 		print_list("endings", l->endings);
 		print_list("interpreters", l->interpreters);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Build tool: compiles src/kernel/seccomp_table.h to a BPF program and writes it, with name tables, as C source. */
+/* Build tool: compiles src/kernel/seccomp*_table.h to BPF programs and writes them, with name tables, as C source. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -46,10 +46,29 @@ struct row {
 #define OTHER(n, a)	  { #n, (a), 0, { { 0 } } },
 #define WHEN(n, a, ...)	  { #n, (a), 1, { __VA_ARGS__ } },
 
-static const struct row rows[] = {
+static const struct row guest_rows[] = {
 #include "kernel/seccomp_table.h"
 };
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static const struct row front_rows[] = {
+#include "kernel/seccomp_front_table.h"
+};
+
+/* A profile: its rows, and what answers calls that it does not name and calls of other architectures. */
+enum { GUEST, FRONT };
+
+static const struct table {
+	const struct row *rows;
+	size_t count;
+	enum action other, foreign;
+} tables[] = {
+	[GUEST] = { guest_rows, sizeof(guest_rows) / sizeof(guest_rows[0]), ACT_ENOSYS, ACT_NOTIFY },
+	[FRONT] = { front_rows, sizeof(front_rows) / sizeof(front_rows[0]), ACT_EPERM, ACT_EPERM },
+};
+
+static const struct table *table;
+static const struct row *rows;
+#define ROWS (table->count)
 
 /*
  * A zygote's own filter: the guest's, with the two calls open that put a child into its jar. The child inherits it and adds the last filter, a
@@ -184,14 +203,15 @@ static enum action action_of(const char *name)
 	return ACT_ENOSYS;
 }
 
-static void build(bool zygote)
+static void build(const struct table *t, bool zygote)
 {
 	static const struct row open_row = { "open", ACT_ALLOW, 0, { { 0 } } };
 	const struct row *plain[NR_MAX] = { 0 };
 	int when[NR_MAX] = { 0 };
 
+	table = t;
+	rows = t->rows;
 	prog_len = range_count = 0;
-
 	for (size_t i = 0; i < ROWS; i++) {
 		int nr = resolve(rows[i].name);
 
@@ -210,17 +230,17 @@ static void build(bool zygote)
 	for (uint32_t nr = 0; nr < NR_MAX; nr++) {
 		if (when[nr] && !plain[nr])
 			die("WHEN without a plain row", "number");
-		add_range(nr, !plain[nr] ? ACT_ENOSYS : when[nr] ? ACT_RULES : plain[nr]->action,
+		add_range(nr, !plain[nr] ? table->other : when[nr] ? ACT_RULES : plain[nr]->action,
 			  plain[nr] ? plain[nr]->name : NULL);
 	}
-	/* x32 is killed; every other large or negative number is merely unknown. */
-	add_range(NR_MAX, ACT_ENOSYS, NULL);
-	add_range(X32_BIT, ACT_NOTIFY, NULL);
-	add_range(X32_BIT + NR_MAX, ACT_ENOSYS, NULL);
+	/* x32 is foreign; every other large or negative number is merely unknown. */
+	add_range(NR_MAX, table->other, NULL);
+	add_range(X32_BIT, table->foreign, NULL);
+	add_range(X32_BIT + NR_MAX, table->other, NULL);
 
 	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, arch));
 	emit(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
-	emit_return(ACT_NOTIFY);
+	emit_return(table->foreign);
 	emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr));
 	emit_tree(0, range_count);
 }
@@ -261,23 +281,31 @@ static void print_names(const char *table, uint32_t arch)
 	printf("};\n\n");
 }
 
-int main(void)
+/* The guest's profile has a name: a hash of the program. */
+static void print_profile(void)
 {
 	unsigned char hash[SHA256_DIGEST_LENGTH];
 
-	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp_table.h: do not edit. */\n"
-	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n");
-	build_last();
-	print_filter("last");
-	build(true);
-	print_filter("zygote");
-	build(false);
-	print_filter("guest");
 	SHA256((const unsigned char *)prog, prog_len * sizeof(prog[0]), hash);
 	printf("const char seccomp_guest_profile[] = \"");
 	for (int i = 0; i < 6; i++)
 		printf("%02x", hash[i]);
 	printf("\";\n\n");
+}
+
+int main(void)
+{
+	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp*_table.h: do not edit. */\n"
+	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n");
+	build(&tables[FRONT], false);
+	print_filter("front");
+	build(&tables[GUEST], true);
+	print_filter("zygote");
+	build_last();
+	print_filter("last");
+	build(&tables[GUEST], false);
+	print_filter("guest");
+	print_profile();
 	print_names("names_x86_64", SCMP_ARCH_X86_64);
 	print_names("names_i386", SCMP_ARCH_X86);
 	printf("#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))\n\n"

@@ -78,6 +78,26 @@ void arena_free(struct arena *a)
 	}
 }
 
+void arena_reset(struct arena *a)
+{
+	struct arena_block *kept = NULL, *next;
+
+	for (struct arena_block *b = a->blocks; b; b = next) {
+		next = b->next;
+		if (!kept && b->size == BLOCK) {
+			kept = b;
+			continue;
+		}
+		free(b);
+	}
+	a->blocks = kept;
+	if (!kept)
+		return;
+	memset(kept->data, 0, kept->used);
+	kept->used = 0;
+	kept->next = NULL;
+}
+
 void strlist_add(struct arena *a, struct strlist *l, const char *text)
 {
 	if (l->n + 1 >= l->cap) {

@@ -17,6 +17,8 @@ char *arena_dup(struct arena *a, const char *text);
 char *arena_dup_len(struct arena *a, const char *data, size_t len); /* adds a NUL */
 char *arena_fmt(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *a);
+/* Takes back all that was given out and keeps one block for what comes next. */
+void arena_reset(struct arena *a);
 
 /* A list of strings in an arena. */
 struct strlist {

@@ -11,9 +11,10 @@ struct cli_cmd {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct opt_cmd cmd_run_opts, cmd_languages_opts, cmd_ps_opts, cmd_kill_opts, cmd_clean_opts, cmd_doctor_opts,
+extern const struct opt_cmd cmd_run_opts, cmd_batch_opts, cmd_languages_opts, cmd_ps_opts, cmd_kill_opts, cmd_clean_opts, cmd_doctor_opts,
 	cmd_config_opts;
 int cmd_run(int argc, char **argv);
+int cmd_batch(int argc, char **argv);
 int cmd_languages(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_kill(int argc, char **argv);

@@ -40,6 +40,13 @@ int cmd_config(int argc, char **argv)
 		       c.paths[from], c.paths[from][0] ? ")" : "");
 	}
 	printf("%-20s %-12s\n", "allow-host-network", c.allow_host_network ? "true" : "false");
+	for (const struct opt *o = config_pool_opts; o->name; o++) {
+		char name[32], value[1024];
+
+		snprintf(name, sizeof(name), "pool.%s", o->name);
+		opt_format(o, &c.pool, value, sizeof(value));
+		printf("%-20s %s\n", name, value);
+	}
 	for (size_t i = 0; i < c.layers.n; i++)
 		printf("%-20s %s\n", "layer", c.layers.v[i]);
 	arena_free(&a);

@@ -191,7 +191,7 @@ static void check_keeper(struct finding *f)
 	struct client c;
 	struct err e = { 0 };
 
-	if (client_start(&c, &e) < 0)
+	if (client_start(&c, false, &e) < 0)
 		say(f, BROKEN, e.msg, e.hint);
 	else
 		say(f, GOOD, "starts", NULL);
@@ -209,7 +209,7 @@ static void check_jar(struct finding *f)
 	struct client c = { -1 };
 	struct err e = { 0 };
 
-	if (config_load(&config, &req, &a, &e) < 0 || client_start(&c, &e) < 0) {
+	if (config_load(&config, &req, &a, &e) < 0 || client_start(&c, false, &e) < 0) {
 		say(f, BROKEN, e.msg, e.hint);
 		return;
 	}

@@ -96,11 +96,7 @@ static int resolve(struct request *r, const struct config *c, const struct opt_r
 		r->argv = rest->after;
 	if (resolve_layers(r, c, a, e) < 0 || request_resolve(r, a, e) < 0)
 		return -1;
-	if (strcmp(r->network, "host") == 0 && !c->allow_host_network) {
-		err_set(e, ERR_DENIED, "--net host: the operator does not allow it");
-		return err_hint(e, "'allow-host-network: true' in /etc/belljar/config.yaml or ~/.config/belljar/config.yaml");
-	}
-	return 0;
+	return config_allows(c, r, e);
 }
 
 static json_t *json_list(const struct strlist *l)
@@ -260,7 +256,7 @@ int cmd_run(int argc, char **argv)
 	int status;
 
 	/* First of all, before anything foreign is read: it prepares a jar while we read the request. */
-	bool early = client_start(&client, &e) == 0;
+	bool early = client_start(&client, false, &e) == 0;
 	struct err start_error = e;
 
 	if (client_drop_rights(&e) < 0)

@@ -14,6 +14,7 @@
 #define FS_WRITE_FILE	(1ULL << 1)
 #define FS_READ_FILE	(1ULL << 2)
 #define FS_READ_DIR	(1ULL << 3)
+#define FS_REMOVE_FILE	(1ULL << 5)
 #define FS_MAKE_CHAR	(1ULL << 6)
 #define FS_MAKE_BLOCK	(1ULL << 11)
 #define FS_TRUNCATE	(1ULL << 14)
@@ -70,6 +71,7 @@ int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right r
 		[LANDLOCK_WRITE] = ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV),
 		[LANDLOCK_WRITE_NOEXEC] = ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV | FS_EXECUTE),
 		[LANDLOCK_DEVICE] = FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE,
+		[LANDLOCK_REMOVE] = FS_REMOVE_FILE,
 		[LANDLOCK_TTY] = FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
 	};
 	auto_close int fd = open(path, O_PATH | O_CLOEXEC);

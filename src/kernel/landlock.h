@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock: what of the jar's own root a guest may read, write and execute. */
+/* Landlock: what a process may read, write and execute: a guest of its jar's root, a front of the host. */
 #ifndef BELLJAR_KERNEL_LANDLOCK_H
 #define BELLJAR_KERNEL_LANDLOCK_H
 
@@ -14,6 +14,7 @@ enum landlock_right {
 	LANDLOCK_WRITE_NOEXEC,	/* the same without execute */
 	LANDLOCK_DEVICE,	/* read and write one device node, no device ioctl */
 	LANDLOCK_TTY,		/* the same with ioctl (pseudo terminals) */
+	LANDLOCK_REMOVE,	/* remove files, nothing else */
 };
 
 /* The kernel's ABI version, 0 where Landlock is missing or off. */

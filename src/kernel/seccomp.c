@@ -34,6 +34,11 @@ int seccomp_load_last(struct err *e)
 	return load(seccomp_last_filter, seccomp_last_filter_len, 0, e);
 }
 
+int seccomp_load_front(struct err *e)
+{
+	return load(seccomp_front_filter, seccomp_front_filter_len, 0, e);
+}
+
 int seccomp_read_event(int listener, struct seccomp_event *out)
 {
 	struct seccomp_notif n;

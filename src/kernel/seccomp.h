@@ -17,6 +17,13 @@ extern const size_t seccomp_zygote_filter_len, seccomp_last_filter_len;
 /* First 12 hex digits of the SHA-256 of the filter: the profile's name in results. */
 extern const char seccomp_guest_profile[];
 
+/* The front's own, while it reads foreign bytes (seccomp_front_table.h). */
+extern const struct sock_filter seccomp_front_filter[];
+extern const size_t seccomp_front_filter_len;
+
+/* Loads the front's filter for good. Needs no_new_privs. */
+int seccomp_load_front(struct err *e);
+
 /* Loads the guest filter into the calling process. Returns the descriptor on which the kernel reports calls
  * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs. */
 int seccomp_load_guest(struct err *e);

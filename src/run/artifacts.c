@@ -181,63 +181,84 @@ static int sink_begin(struct sink *s, struct artifacts *x, char *name, int old, 
 	return 0;
 }
 
-static int read_file(struct artifacts *x, int in, const struct feed_rec *r, struct artifact *a, char *name, struct err *e)
-{
-	struct sink s = { -1, -1, NULL, "" };
-	/* Compared by content: a guest that sets sizes and times back hides nothing (HI-11). */
-	auto_close int old = x->workspace ? sys_openat2(x->out, name, O_RDONLY | O_NONBLOCK, 0, BENEATH) : -1;
-	bool same = is_like(old, r), writing = x->out >= 0 && !a->skipped && !a->git;
+/* What was read of the record at hand. */
+struct artifact_reader {
+	enum { READ_HEAD, READ_NAME, READ_TEXT, READ_DATA } at;
+	size_t got; /* of the part that is being read */
+	struct feed_rec rec;
+	char name[FEED_NAME_MAX], text[FEED_NAME_MAX];
+	/* a file's data */
+	struct artifact *file;
+	uint64_t left;
+	bool same, writing;
+	int old; /* the workspace's own, to compare with; -1: none */
+	struct sink sink;
 	/* The plain functions, not EVP: that would bring all of libcrypto into every start of belljar. */
 	SHA256_CTX hash;
-	unsigned char digest[SHA256_DIGEST_LENGTH];
-	static char block[65536];
-	uint64_t left = r->size;
-	int rc = -1;
+};
 
-	SHA256_Init(&hash);
-	if (writing && !same && sink_begin(&s, x, name, old, 0) < 0) {
+static void begin_file(struct artifacts *x, struct artifact *a)
+{
+	struct artifact_reader *r = x->reader;
+
+	r->at = READ_DATA;
+	r->file = a;
+	r->left = r->rec.size;
+	r->sink = (struct sink){ -1, -1, NULL, "" };
+	/* Compared by content: a guest that sets sizes and times back hides nothing (HI-11). */
+	r->old = x->workspace ? sys_openat2(x->out, r->name, O_RDONLY | O_NONBLOCK, 0, BENEATH) : -1;
+	r->same = is_like(r->old, &r->rec);
+	r->writing = x->out >= 0 && !a->skipped && !a->git;
+	SHA256_Init(&r->hash);
+	if (r->writing && !r->same && sink_begin(&r->sink, x, r->name, r->old, 0) < 0) {
 		refuse(x, a, "could not be written to the target folder");
-		writing = false;
+		r->writing = false;
 	}
-	while (left) {
-		size_t want = left < sizeof(block) ? (size_t)left : sizeof(block);
+}
 
-		if (fd_read_all(in, block, want) != 0) {
-			err_set(e, ERR_INTERNAL, "artifacts ended in the middle of a file");
-			goto out;
+static void add_data(struct artifacts *x, const char *block, size_t len)
+{
+	struct artifact_reader *r = x->reader;
+
+	SHA256_Update(&r->hash, block, len);
+	if (r->same && !same_bytes(r->old, block, len)) {
+		r->same = false;
+		if (r->writing && sink_begin(&r->sink, x, r->name, r->old, r->rec.size - r->left) < 0) {
+			refuse(x, r->file, "could not be written to the target folder");
+			r->writing = false;
 		}
-		SHA256_Update(&hash, block, want);
-		if (same && !same_bytes(old, block, want)) {
-			same = false;
-			if (writing && sink_begin(&s, x, name, old, r->size - left) < 0) {
-				refuse(x, a, "could not be written to the target folder");
-				writing = false;
-			}
-		}
-		if (writing && !same && fd_write_all(s.fd, block, want) < 0) {
-			refuse(x, a, "the target folder is full or not writable");
-			writing = false;
-		}
-		left -= want;
 	}
-	a->unchanged = same;
-	if (a->git && !same)
+	if (r->writing && !r->same && fd_write_all(r->sink.fd, block, len) < 0) {
+		refuse(x, r->file, "the target folder is full or not writable");
+		r->writing = false;
+	}
+	r->left -= len;
+}
+
+static void end_file(struct artifacts *x)
+{
+	struct artifact_reader *r = x->reader;
+	struct artifact *a = r->file;
+	unsigned char digest[SHA256_DIGEST_LENGTH];
+
+	a->unchanged = r->same;
+	if (a->git && !r->same)
 		refuse(x, a, "git's own data is not copied back");
-	if (writing && !same) {
-		if (sink_finish(&s, r) < 0)
+	if (r->writing && !r->same) {
+		if (sink_finish(&r->sink, &r->rec) < 0)
 			refuse(x, a, "could not be put in its place");
 		else
-			s.temp[0] = '\0';
+			r->sink.temp[0] = '\0';
 	}
-	SHA256_Final(digest, &hash);
+	SHA256_Final(digest, &r->hash);
 	for (unsigned i = 0; i < sizeof(digest); i++)
 		snprintf(a->sha256 + i * 2, 3, "%02x", digest[i]);
-	a->size = r->size;
-	a->mode = r->mode & 0777 & ~022U;
-	rc = 0;
-out:
-	sink_done(&s);
-	return rc;
+	a->size = r->rec.size;
+	a->mode = r->rec.mode & 0777 & ~022U;
+	sink_done(&r->sink);
+	fd_close(&r->old);
+	r->at = READ_HEAD;
+	r->got = 0;
 }
 
 static bool same_link(int out, const char *name, const char *target)
@@ -290,27 +311,15 @@ static void make_dir(struct artifacts *x, struct artifact *a, char *name)
 		refuse(x, a, "could not be put in its place");
 }
 
-static int read_text(int in, uint64_t size, char *out, struct err *e)
+/* A whole record but for a file's data. */
+static int take_record(struct artifacts *x, struct err *e)
 {
-	if (size && fd_read_all(in, out, (size_t)size) != 0)
-		return err_set(e, ERR_INTERNAL, "artifacts ended in the middle of a record");
-	out[size] = '\0';
-	return 0;
-}
-
-static int read_record(struct artifacts *x, int in, const struct feed_rec *r, struct err *e)
-{
-	char name[FEED_NAME_MAX], text[FEED_NAME_MAX];
-	const char *relative = name;
+	struct artifact_reader *r = x->reader;
+	char *name = r->name;
+	const char *relative = name[0] == '/' ? name + 1 : name;
 	struct artifact *a;
 
-	if (read_text(in, r->name_len, name, e) < 0)
-		return -1;
-	if (r->type != FEED_FILE && read_text(in, r->size, text, e) < 0)
-		return -1;
-	if (name[0] == '/')
-		relative++;
-	if (strlen(name) != r->name_len || !feed_name_ok(relative, strlen(relative)))
+	if (strlen(name) != r->rec.name_len || !feed_name_ok(relative, strlen(relative)))
 		return err_set(e, ERR_INTERNAL, "artifacts hold a name that leaves its folder");
 	a = add(x, name);
 	if (x->skip && strcmp(x->skip, name) == 0)
@@ -319,40 +328,136 @@ static int read_record(struct artifacts *x, int in, const struct feed_rec *r, st
 	a->git = x->workspace && artifacts_is_git(name);
 	/* Outside of the workspace copy, absolute names are put beneath --out as they are: tmp/x. */
 	memmove(name, relative, strlen(relative) + 1);
-	switch (r->type) {
+	r->at = READ_HEAD;
+	switch (r->rec.type) {
 	case FEED_FILE:
-		return read_file(x, in, r, a, name, e);
+		begin_file(x, a);
+		return 0;
 	case FEED_DIR:
 		make_dir(x, a, name);
 		return 0;
 	case FEED_LINK:
-		a->link = arena_dup(x->arena, text);
+		a->link = arena_dup(x->arena, r->text);
 		make_link(x, a, name);
 		return 0;
 	case FEED_REFUSED:
-		refuse(x, a, text);
+		refuse(x, a, r->text);
 		return 0;
 	default:
 		return err_set(e, ERR_INTERNAL, "artifacts hold a record that does not belong there");
 	}
 }
 
+/* One read of a part that has `len` bytes: 1 when it is whole, 0 when there is nothing now, -1. */
+static int take_part(struct artifact_reader *r, int in, void *to, size_t len, struct err *e)
+{
+	static const char *const where[] = { "early", "in the middle of a record", "in the middle of a record" };
+
+	while (r->got < len) {
+		ssize_t n = read(in, (char *)to + r->got, len - r->got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n <= 0)
+			return err_set(e, ERR_INTERNAL, "artifacts ended %s", where[r->at]);
+		r->got += (size_t)n;
+	}
+	r->got = 0;
+	return 1;
+}
+
+static int take_data(struct artifacts *x, int in, struct err *e)
+{
+	static char block[65536];
+	struct artifact_reader *r = x->reader;
+
+	while (r->left) {
+		ssize_t n = read(in, block, r->left < sizeof(block) ? (size_t)r->left : sizeof(block));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return 0;
+		if (n <= 0)
+			return err_set(e, ERR_INTERNAL, "artifacts ended in the middle of a file");
+		add_data(x, block, (size_t)n);
+	}
+	end_file(x);
+	return 1;
+}
+
+static int take_head(struct artifacts *x, int in, struct err *e)
+{
+	struct artifact_reader *r = x->reader;
+	int rc = take_part(r, in, &r->rec, sizeof(r->rec), e);
+
+	if (rc <= 0)
+		return rc;
+	if (feed_check(&r->rec, e) < 0)
+		return -1;
+	if (r->rec.type == FEED_END)
+		return 1;
+	if (r->rec.name_len == 0)
+		return err_set(e, ERR_INTERNAL, "artifacts hold a record that does not belong there");
+	r->at = READ_NAME;
+	return 1;
+}
+
+int artifacts_step(struct artifacts *x, int in, struct err *e)
+{
+	struct artifact_reader *r = x->reader;
+	int rc;
+
+	if (!r) {
+		r = x->reader = arena_alloc(x->arena, sizeof(*r));
+		r->old = r->sink.fd = r->sink.dir = -1;
+	}
+	for (;;) {
+		switch (r->at) {
+		case READ_HEAD:
+			rc = take_head(x, in, e);
+			if (rc == 1 && r->rec.type == FEED_END) {
+				x->incomplete = r->rec.mode & FEED_INCOMPLETE;
+				return 1;
+			}
+			break;
+		case READ_NAME:
+			rc = take_part(r, in, r->name, r->rec.name_len, e);
+			if (rc == 1) {
+				r->name[r->rec.name_len] = '\0';
+				r->at = READ_TEXT;
+			}
+			break;
+		case READ_TEXT:
+			rc = r->rec.type == FEED_FILE ? 1 : take_part(r, in, r->text, (size_t)r->rec.size, e);
+			if (rc == 1) {
+				r->text[r->rec.type == FEED_FILE ? 0 : r->rec.size] = '\0';
+				rc = take_record(x, e) < 0 ? -1 : 1;
+			}
+			break;
+		default:
+			rc = take_data(x, in, e);
+		}
+		if (rc <= 0)
+			return rc;
+	}
+}
+
 int artifacts_read(struct artifacts *x, int in, struct err *e)
 {
-	for (;;) {
-		struct feed_rec r;
+	int rc = artifacts_step(x, in, e);
 
-		if (fd_read_all(in, &r, sizeof(r)) != 0)
-			return err_set(e, ERR_INTERNAL, "artifacts ended early");
-		if (feed_check(&r, e) < 0)
-			return -1;
-		if (r.type == FEED_END) {
-			x->incomplete = r.mode & FEED_INCOMPLETE;
-			return 0;
-		}
-		if (r.name_len == 0)
-			return err_set(e, ERR_INTERNAL, "artifacts hold a record that does not belong there");
-		if (read_record(x, in, &r, e) < 0)
-			return -1;
-	}
+	artifacts_done(x);
+	return rc == 1 ? 0 : -1;
+}
+
+void artifacts_done(struct artifacts *x)
+{
+	if (!x->reader)
+		return;
+	sink_done(&x->reader->sink);
+	fd_close(&x->reader->old);
+	x->reader = NULL;
 }

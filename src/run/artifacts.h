@@ -20,8 +20,11 @@ struct artifact {
 	bool dir, skipped, git, unchanged;	/* unchanged: the workspace has the same already */
 };
 
+struct artifact_reader;
+
 struct artifacts {
 	struct arena *arena;
+	struct artifact_reader *reader; /* while records are read */
 	struct artifact *list, **last;
 	uint64_t count, refused;
 	bool incomplete; /* not everything in the jar could be listed */
@@ -35,5 +38,9 @@ void artifacts_init(struct artifacts *x, struct arena *a);
 bool artifacts_is_git(const char *path);
 /* Reads the records of an export (feed.h) until FEED_END; the stream is foreign: everything is checked. */
 int artifacts_read(struct artifacts *x, int in, struct err *e);
+/* The same as far as `in`, which does not block, has it: 1 at FEED_END, 0 when there is more to come, -1. */
+int artifacts_step(struct artifacts *x, int in, struct err *e);
+/* Gives up on what was begun. */
+void artifacts_done(struct artifacts *x);
 
 #endif

@@ -30,11 +30,11 @@ static int inherited(void)
 	return fd;
 }
 
-int client_start(struct client *c, struct err *e)
+int client_start(struct client *c, bool pool, struct err *e)
 {
 	c->sock = inherited();
 	if (c->sock < 0)
-		c->sock = spawn_keeper(false, e);
+		c->sock = spawn_keeper(pool, e);
 	return c->sock < 0 ? -1 : 0;
 }
 

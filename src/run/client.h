@@ -11,8 +11,8 @@ struct client {
 	int sock;
 };
 
-/* Takes the keeper that the launcher started, else starts one. Called before anything foreign is read. */
-int client_start(struct client *c, struct err *e);
+/* Takes the keeper that the launcher started, else starts one (of a pool, or of one jar). Called before anything foreign is read. */
+int client_start(struct client *c, bool pool, struct err *e);
 /* Drops every capability of this process but reading and writing the caller's files; no program started from here can gain any. */
 int client_drop_rights(struct err *e);
 int client_send(struct client *c, const void *req, size_t len, const int *fds, unsigned nfds, struct err *e);

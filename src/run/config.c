@@ -56,6 +56,57 @@ static int set_layers(struct config *c, struct fy_node *n, const char *path, str
 	return 0;
 }
 
+#define AT(field) offsetof(struct config_pool, field)
+
+const struct opt config_pool_opts[] = {
+	{ "floor", 0, "N", NULL, OPT_U64, AT(floor), NULL, 1, 256, 0, "jars kept ready at least" },
+	{ "ceiling", 0, "N", NULL, OPT_U64, AT(ceiling), NULL, 1, 256, 0, "jars at most" },
+	{ "zygotes", 0, "N", NULL, OPT_U64, AT(zygotes), NULL, 1, 64, 0, "warmed interpreters" },
+	{ "recycle", 0, NULL, NULL, OPT_FLAG, AT(recycle), NULL, 0, 0, 0, "a jar that is proven clean serves the same client again" },
+	{ "preload", 0, "MODULE", NULL, OPT_LIST, AT(preload), NULL, 0, 0, 0, "modules that a zygote imports before any request" },
+	{ .name = NULL },
+};
+
+static int set_pool_key(struct config *c, const struct opt *o, struct fy_node *value, const char *shown, struct arena *a, struct err *e)
+{
+	struct fy_node *item;
+	void *it = NULL;
+
+	if (o->kind != OPT_LIST)
+		return fy_node_get_scalar0(value) ? opt_set(o, &c->pool, fy_node_get_scalar0(value), shown, a, e) : -1;
+	if (!fy_node_is_sequence(value))
+		return -1;
+	c->pool.preload = (struct strlist){ 0 };
+	while ((item = fy_node_sequence_iterate(value, &it)))
+		if (!fy_node_get_scalar0(item) || opt_set(o, &c->pool, fy_node_get_scalar0(item), shown, a, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int set_pool(struct config *c, struct fy_node *n, const char *path, struct arena *a, struct err *e)
+{
+	struct fy_node_pair *pair;
+	void *it = NULL;
+
+	if (!fy_node_is_mapping(n))
+		return bad(e, path, "pool", "must be a mapping");
+	while ((pair = fy_node_mapping_iterate(n, &it))) {
+		const char *k = fy_node_get_scalar0(fy_node_pair_key(pair));
+		const struct opt *o = k ? opt_find(config_pool_opts, k) : NULL;
+
+		if (!o)
+			return bad(e, path, arena_fmt(a, "pool.%s", k ? k : ""), "is not a setting");
+		err_clear(e);
+		if (set_pool_key(c, o, fy_node_pair_value(pair), arena_fmt(a, "%s: pool.%s", path, k), a, e) < 0) {
+			if (!e->msg[0])
+				return bad(e, path, arena_fmt(a, "pool.%s", k), o->kind == OPT_LIST ? "must be a list" : "must be a single value");
+			e->kind = ERR_INPUT;
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int set_key(struct config *c, struct request *r, enum config_source from, const char *path, const char *key,
 		   struct fy_node *value, struct arena *a, struct err *e)
 {
@@ -65,6 +116,8 @@ static int set_key(struct config *c, struct request *r, enum config_source from,
 
 	if (strcmp(key, "layers") == 0 && from != CONFIG_PROJECT)
 		return set_layers(c, value, path, a, e);
+	if (strcmp(key, "pool") == 0 && from != CONFIG_PROJECT)
+		return set_pool(c, value, path, a, e);
 	if (strcmp(key, "allow-host-network") == 0 && from != CONFIG_PROJECT) {
 		c->allow_host_network = text && strcmp(text, "true") == 0;
 		return 0;
@@ -150,4 +203,12 @@ int config_load(struct config *c, struct request *r, struct arena *a, struct err
 	if (load_file(c, r, CONFIG_PROJECT, ".belljar.yaml", a, e) < 0)
 		return -1;
 	return load_env(c, r, a, e);
+}
+
+int config_allows(const struct config *c, const struct request *r, struct err *e)
+{
+	if (strcmp(r->network, "host") != 0 || c->allow_host_network)
+		return 0;
+	err_set(e, ERR_DENIED, "--net host: the operator does not allow it");
+	return err_hint(e, "'allow-host-network: true' in /etc/belljar/config.yaml or ~/.config/belljar/config.yaml");
 }

@@ -184,8 +184,17 @@ int feeder_add_cwd(struct feeder *f, const char *path)
 int feeder_go(struct feeder *f)
 {
 	add(f, FEED_GO, NULL);
-	f->at = f->entries;
+	feeder_rewind(f);
 	return 0;
+}
+
+void feeder_rewind(struct feeder *f)
+{
+	fd_close(&f->source);
+	f->at = f->entries;
+	f->left = 0;
+	f->out.len = f->out_at = 0;
+	f->done = false;
 }
 
 void feeder_names(const struct feeder *f, struct strlist *out)

@@ -32,6 +32,8 @@ int feeder_add_words(struct feeder *f, uint32_t type, const char *const *words, 
 int feeder_add_cwd(struct feeder *f, const char *path);
 /* The last record: execute. */
 int feeder_go(struct feeder *f);
+/* From the first record again. */
+void feeder_rewind(struct feeder *f);
 /* The names of all files, links and folders, to see later which of them are gone. */
 void feeder_names(const struct feeder *f, struct strlist *out);
 /* Writes what the pipe takes. 1 when all is sent, 0 when it would block, -1 on an error (a file that cannot be read any more). */

@@ -18,6 +18,7 @@ struct language {
 	const char *const *version;	 /* command that prints it */
 	const char *program;		 /* must exist on the host */
 	const char *package;		 /* Debian package that brings it */
+	const char *warm;		 /* what of a pool can run it without starting anew: "python", "node"; NULL: nothing */
 };
 
 /* The rows compiled in, ended by a NULL name. */

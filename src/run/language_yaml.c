@@ -78,6 +78,7 @@ static const struct {
 	{ "version", offsetof(struct language, version), true, true },
 	{ "program", offsetof(struct language, program), false, true },
 	{ "package", offsetof(struct language, package), false, true },
+	{ "warm", offsetof(struct language, warm), false, false },
 };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
@@ -124,6 +125,10 @@ struct language *language_parse(const char *path, struct err *e)
 			err_set(e, ERR_INPUT, "%s: '%s' is missing", path, keys[i].key);
 			goto fail;
 		}
+	if (l->warm && strcmp(l->warm, "python") != 0 && strcmp(l->warm, "node") != 0) {
+		err_set(e, ERR_INPUT, "%s: 'warm' is neither python nor node", path);
+		goto fail;
+	}
 	if (doc)
 		fy_document_destroy(doc);
 	return l;

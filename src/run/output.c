@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 
-int output_init(struct output *o, uint64_t view_max, uint64_t log_max, struct err *e)
+void output_init(struct output *o, uint64_t view_max, uint64_t log_max)
 {
 	memset(o, 0, sizeof(*o));
 	o->view_max = view_max;
@@ -19,11 +19,6 @@ int output_init(struct output *o, uint64_t view_max, uint64_t log_max, struct er
 	o->head_max = (size_t)(view_max / 2);
 	o->ring_max = (size_t)(view_max - view_max / 2);
 	o->live = o->log = -1;
-	o->head = malloc(o->head_max + 1);
-	o->ring = malloc(o->ring_max + 1);
-	if (!o->head || !o->ring)
-		return err_set(e, ERR_INTERNAL, "no memory for %llu bytes of output", (unsigned long long)view_max);
-	return 0;
 }
 
 void output_done(struct output *o)
@@ -62,12 +57,34 @@ static void ring_add(struct output *o, const char *data, size_t len)
 	}
 }
 
+/* Memory comes as it is needed: most programs write little. */
+static int head_add(struct output *o, const char *data, size_t len)
+{
+	if (o->head_len + len > o->head_cap) {
+		size_t cap = o->head_cap ? o->head_cap * 2 : 512;
+		char *p;
+
+		while (cap < o->head_len + len)
+			cap *= 2;
+		cap = cap < o->head_max ? cap : o->head_max;
+		p = realloc(o->head, cap + 1);
+		if (!p)
+			return -1;
+		o->head = p;
+		o->head_cap = cap;
+	}
+	if (len)
+		memcpy(o->head + o->head_len, data, len);
+	o->head_len += len;
+	return 0;
+}
+
 static int ring_write(const struct output *o, int (*put)(void *, const void *, size_t), void *ctx)
 {
 	size_t start = o->ring_len < o->ring_max ? 0 : o->ring_at;
 	size_t first = o->ring_len - (o->ring_len < o->ring_max ? 0 : start);
 
-	if (put(ctx, o->ring + start, first) < 0)
+	if (first && put(ctx, o->ring + start, first) < 0)
 		return -1;
 	return o->ring_len > first ? put(ctx, o->ring, o->ring_len - first) : 0;
 }
@@ -110,6 +127,11 @@ static void pass_on(struct output *o, const char *data, size_t len)
 	}
 }
 
+bool output_needs_log(const struct output *o, size_t len)
+{
+	return o->keep_log && o->log < 0 && o->total + len > o->view_max;
+}
+
 int output_add(struct output *o, const char *data, size_t len, const char *log_name, struct err *e)
 {
 	size_t n;
@@ -118,7 +140,7 @@ int output_add(struct output *o, const char *data, size_t len, const char *log_n
 	if (over)
 		len = (size_t)(o->log_max - o->total);
 	pass_on(o, data, len);
-	if (o->keep_log && o->log < 0 && o->total + len > o->view_max && open_log(o, log_name, e) < 0)
+	if (output_needs_log(o, len) && open_log(o, log_name, e) < 0)
 		return -1;
 	if (o->log >= 0) {
 		if (fd_write_all(o->log, data, len) < 0)
@@ -127,8 +149,10 @@ int output_add(struct output *o, const char *data, size_t len, const char *log_n
 	}
 	o->total += len;
 	n = o->head_max - o->head_len < len ? o->head_max - o->head_len : len;
-	memcpy(o->head + o->head_len, data, n);
-	o->head_len += n;
+	if (len > n && !o->ring)
+		o->ring = malloc(o->ring_max + 1);
+	if (head_add(o, data, n) < 0 || (len > n && !o->ring))
+		return err_set(e, ERR_INTERNAL, "no memory for %llu bytes of output", (unsigned long long)o->view_max);
 	ring_add(o, data + n, len - n);
 	return over ? 1 : 0;
 }

@@ -25,7 +25,7 @@ struct escaper {
 struct output {
 	uint64_t total, view_max, log_max;
 	char *head, *ring;
-	size_t head_len, head_max, ring_len, ring_max, ring_at;
+	size_t head_len, head_cap, head_max, ring_len, ring_max, ring_at;
 	int live;	     /* where bytes go at once, -1: nowhere */
 	bool escape;	     /* `live` is a terminal: control sequences are made visible */
 	struct escaper escaper;
@@ -37,13 +37,15 @@ struct output {
 	char log_path[512];
 };
 
-int output_init(struct output *o, uint64_t view_max, uint64_t log_max, struct err *e);
+void output_init(struct output *o, uint64_t view_max, uint64_t log_max);
 void output_done(struct output *o);
 /* Takes bytes from the guest. 0; 1 when the log's cap is passed; -1 on an error of ours (log not writable). `log_name` is the file
  * that is made when the view overflows. */
 int output_add(struct output *o, const char *data, size_t len, const char *log_name, struct err *e);
 /* The stream is over: a terminal gets its own colours back, so that no verdict is printed invisible. */
 void output_end(struct output *o);
+/* True when `len` more bytes begin the log: only then output_add() looks at its name. */
+bool output_needs_log(const struct output *o, size_t len);
 bool output_truncated(const struct output *o);
 /* The view: all bytes, or start, marker, end. */
 int output_view(const struct output *o, struct buf *out);

@@ -20,33 +20,12 @@
 
 #define CODE_MAX (64ULL << 20)
 #define AT(field) offsetof(struct request, field)
-#define KI	  1024ULL
-#define MI	  (1024 * KI)
-#define GI	  (1024 * MI)
-#define TI	  (1024 * GI)
 
 const struct opt request_opts[] = {
 	{ "code", 'c', "CODE", NULL, OPT_STR, AT(code), "code", 0, 0, 0, "run this code (language: --lang, else python)" },
 	{ "lang", 'l', "NAME", NULL, OPT_STR, AT(language), "language", 0, 0, 0,
 	  "language of the code; else by the file's ending, then its #! line" },
-	{ "timeout", 't', "TIME", "30s", OPT_MS, AT(limits.wall_ms), "limits.wall_ms", 1, 86400000,
-	  OPT_CONFIG | OPT_TIGHTEN, "wall-clock limit" },
-	{ "cpu-time", 0, "TIME", NULL, OPT_MS, AT(limits.cpu_ms), "limits.cpu_ms", 1, 86400000, OPT_CONFIG | OPT_TIGHTEN,
-	  "limit of CPU time used by all processes together (default none)" },
-	{ "memory", 'm', "SIZE", "512M", OPT_BYTES, AT(limits.memory_bytes), "limits.memory_bytes", 4 * MI, TI,
-	  OPT_CONFIG | OPT_TIGHTEN, "memory limit, files in the jar included" },
-	{ "cpus", 0, "N", "1.0", OPT_MILLI, AT(limits.cpus_milli), "limits.cpus", 10, 1024000, OPT_CONFIG | OPT_TIGHTEN,
-	  "share of CPUs" },
-	{ "disk", 0, "SIZE", "100M", OPT_BYTES, AT(limits.disk_bytes), "limits.disk_bytes", 64 * KI, TI,
-	  OPT_CONFIG | OPT_TIGHTEN, "one budget for /workspace, /tmp, /dev/shm and HOME" },
-	{ "pids", 0, "N", "64", OPT_U64, AT(limits.pids), "limits.pids", 1, 32768, OPT_CONFIG | OPT_TIGHTEN,
-	  "processes and threads" },
-	{ "nofile", 0, "N", "1024", OPT_U64, AT(limits.nofile), "limits.nofile", 8, 1048576, OPT_CONFIG | OPT_TIGHTEN,
-	  "open files of one process" },
-	{ "output", 0, "SIZE", "100K", OPT_BYTES, AT(limits.output_bytes), "limits.output_bytes", 1 * KI, 64 * MI,
-	  OPT_CONFIG | OPT_TIGHTEN, "what the result shows of each stream (start and end are kept)" },
-	{ "output-log", 0, "SIZE", "64M", OPT_BYTES, AT(limits.log_bytes), "limits.log_bytes", 1 * KI, TI,
-	  OPT_CONFIG | OPT_TIGHTEN, "what is kept of each stream; past it the program is ended" },
+	REQUEST_LIMIT_OPTS
 	{ "stdin", 0, "FILE|-", NULL, OPT_STR, AT(stdin_path), NULL, 0, 0, 0, "standard input (default: empty)" },
 	{ "arg", 'a', "ARG", NULL, OPT_LIST, AT(args), "args", 0, 0, 0, "argument of the code; may be repeated" },
 	{ "env", 'e', "K=V", NULL, OPT_LIST, AT(env), NULL, 0, 0, 0, "environment variable; may be repeated" },
@@ -302,9 +281,25 @@ static int json_field(const char *field, json_t *v, struct request *r, struct ar
 			return json_number(o, v, field, at, e);
 		}
 	}
+	if (opt_find(request_opts, field) && !opt_find(request_opts, field)->json) {
+		err_set(e, ERR_REQUEST, "request: unknown field '%s'", field);
+		return err_hint(e, "--%s is the command line's to say, not a request's", field);
+	}
 	near = near_field(field);
 	return err_set(e, ERR_REQUEST, "request: unknown field '%.60s'%s%s%s", field, near ? "; did you mean '" : "",
 		       near ? near : "", near ? "'?" : "");
+}
+
+/* Whose run it is, before anything can be wrong: an error is then told to the right one. */
+static void json_whose(json_t *root, struct request *r, struct arena *a)
+{
+	struct err e;
+	json_t *id = json_object_get(root, "id"), *client = json_object_get(root, "client");
+
+	if (id)
+		json_text(id, "id", &r->id, NULL, a, &e);
+	if (client)
+		json_text(client, "client", &r->client, NULL, a, &e);
 }
 
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e)
@@ -320,6 +315,7 @@ int request_from_json(struct request *r, const char *text, size_t len, struct ar
 		json_decref(root);
 		return err_set(e, ERR_REQUEST, "request: must be an object");
 	}
+	json_whose(root, r, a);
 	json_object_foreach(root, key, v) {
 		if (strcmp(key, "limits") != 0) {
 			rc = strchr(key, '.') ? err_set(e, ERR_REQUEST, "request: unknown field '%.60s'", key)
@@ -547,4 +543,14 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 	if (!r->argv.n && find_language(r, a, e) < 0)
 		return -1;
 	return add_file_opts(r, a, e);
+}
+
+void request_copy(struct request *dst, const struct request *src)
+{
+	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->get };
+
+	*dst = *src;
+	/* No room left: the first word added makes a list of its own. */
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		lists[i]->cap = lists[i]->n ? lists[i]->n + 1 : 0;
 }

@@ -39,11 +39,35 @@ struct request {
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 };
 
+#define REQUEST_AT(field) offsetof(struct request, field)
+/* The limits: rows of every command that runs something; its structure begins with a struct request. */
+#define REQUEST_LIMIT_OPTS \
+	{ "timeout", 't', "TIME", "30s", OPT_MS, REQUEST_AT(limits.wall_ms), "limits.wall_ms", 1, 86400000, \
+	  OPT_CONFIG | OPT_TIGHTEN, "wall-clock limit" }, \
+	{ "cpu-time", 0, "TIME", NULL, OPT_MS, REQUEST_AT(limits.cpu_ms), "limits.cpu_ms", 1, 86400000, OPT_CONFIG | OPT_TIGHTEN, \
+	  "limit of CPU time used by all processes together (default none)" }, \
+	{ "memory", 'm', "SIZE", "512M", OPT_BYTES, REQUEST_AT(limits.memory_bytes), "limits.memory_bytes", 4ULL << 20, 1ULL << 40, \
+	  OPT_CONFIG | OPT_TIGHTEN, "memory limit, files in the jar included" }, \
+	{ "cpus", 0, "N", "1.0", OPT_MILLI, REQUEST_AT(limits.cpus_milli), "limits.cpus", 10, 1024000, OPT_CONFIG | OPT_TIGHTEN, \
+	  "share of CPUs" }, \
+	{ "disk", 0, "SIZE", "100M", OPT_BYTES, REQUEST_AT(limits.disk_bytes), "limits.disk_bytes", 64ULL << 10, 1ULL << 40, \
+	  OPT_CONFIG | OPT_TIGHTEN, "one budget for /workspace, /tmp, /dev/shm and HOME" }, \
+	{ "pids", 0, "N", "64", OPT_U64, REQUEST_AT(limits.pids), "limits.pids", 1, 32768, OPT_CONFIG | OPT_TIGHTEN, \
+	  "processes and threads" }, \
+	{ "nofile", 0, "N", "1024", OPT_U64, REQUEST_AT(limits.nofile), "limits.nofile", 8, 1048576, OPT_CONFIG | OPT_TIGHTEN, \
+	  "open files of one process" }, \
+	{ "output", 0, "SIZE", "100K", OPT_BYTES, REQUEST_AT(limits.output_bytes), "limits.output_bytes", 1ULL << 10, 64ULL << 20, \
+	  OPT_CONFIG | OPT_TIGHTEN, "what the result shows of each stream (start and end are kept)" }, \
+	{ "output-log", 0, "SIZE", "64M", OPT_BYTES, REQUEST_AT(limits.log_bytes), "limits.log_bytes", 1ULL << 10, 1ULL << 40, \
+	  OPT_CONFIG | OPT_TIGHTEN, "what is kept of each stream; past it the program is ended" },
+
 /* Rows of all fields; see opt.h. */
 extern const struct opt request_opts[];
 
 /* Reads a request object: strict. An unknown field, a wrong type, a value out of range is an error that names the field. */
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
+/* A request that begins as a copy of another, whose lists it can add to on its own. */
+void request_copy(struct request *dst, const struct request *src);
 /* Checks what single rows cannot, finds the language, loads the code. After this only the jar can say no. */
 int request_resolve(struct request *r, struct arena *a, struct err *e);
 

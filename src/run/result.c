@@ -11,42 +11,60 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/utf8.h"
 #include "kernel/cgroup.h"
+
+/* Our own names are UTF-8: nobody needs to look at them again. */
+static void set(json_t *o, const char *name, json_t *v)
+{
+	json_object_set_new_nocheck(o, name, v);
+}
+
+static bool is_utf8(const char *data, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		size_t n = (unsigned char)data[i] < 0x80 ? 1 : utf8_len((const unsigned char *)data + i, len - i);
+
+		if (!n)
+			return false;
+		i += n;
+	}
+	return true;
+}
 
 /* Text as it is; bytes that are no UTF-8 become U+FFFD in the text, and all of them stand in <name>_base64. */
 static void set_bytes(json_t *o, const char *name, const char *data, size_t len)
 {
 	auto_buf text = BUF_INIT(len * 3 + 16);
-	bool clean = true;
+	auto_free char *b = NULL;
 	char key[64];
 
+	if (is_utf8(data, len)) {
+		set(o, name, json_stringn_nocheck(data, len));
+		return;
+	}
 	for (size_t i = 0; i < len;) {
 		size_t n = utf8_len((const unsigned char *)data + i, len - i);
 
-		clean = clean && n;
 		if (n)
 			buf_add(&text, data + i, n);
 		else
 			buf_str(&text, "\xef\xbf\xbd");
 		i += n ? n : 1;
 	}
-	json_object_set_new(o, name, json_stringn(text.data ? text.data : "", text.len));
-	if (!clean) {
-		char *b = malloc(BASE64_SIZE(len));
-
-		if (b)
-			base64_encode(data, len, b);
-		snprintf(key, sizeof(key), "%s_base64", name);
-		json_object_set_new(o, key, json_string(b ? b : ""));
-		free(b);
-	}
+	set(o, name, json_stringn_nocheck(text.data ? text.data : "", text.len));
+	b = malloc(BASE64_SIZE(len));
+	if (b)
+		base64_encode(data, len, b);
+	snprintf(key, sizeof(key), "%s_base64", name);
+	json_object_set_new(o, key, json_string(b ? b : ""));
 }
 
 static void set_text(json_t *o, const char *name, const char *text)
 {
 	if (!text)
-		json_object_set_new(o, name, json_null());
+		set(o, name, json_null());
 	else
 		set_bytes(o, name, text, strlen(text));
 }
@@ -100,28 +118,28 @@ static json_t *evidence(const struct step_result *s)
 	const struct jar_evidence *ev = &s->evidence;
 	json_t *o = json_object();
 
-	json_object_set_new(o, "ended_by", json_string(ended[ev->ended_by]));
-	json_object_set_new(o, "wait_code", json_string(ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed"));
-	json_object_set_new(o, "wait_status", json_integer(ev->status));
-	json_object_set_new(o, "oom_kills", u64(ev->cg.oom_kills));
-	json_object_set_new(o, "memory_peak_bytes", u64(memory_peak(ev)));
-	json_object_set_new(o, "memory_limit_hits", u64(ev->cg.memory_limit_hits));
-	json_object_set_new(o, "cpu_ns", u64(cpu_ns(ev)));
-	json_object_set_new(o, "cpu_throttled_ns", u64(ev->cg.throttled_ns));
-	json_object_set_new(o, "pids_peak", u64(ev->cg.pids_peak));
-	json_object_set_new(o, "pids_limit_hits", u64(ev->cg.pids_limit_hits));
-	json_object_set_new(o, "disk_used_bytes", u64(ev->disk_used_bytes));
-	json_object_set_new(o, "disk_full", json_boolean(ev->disk_full));
-	json_object_set_new(o, "memory_source", json_string(ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling"));
-	json_object_set_new(o, "cpu_source", json_string(ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling"));
+	set(o, "ended_by", json_string(ended[ev->ended_by]));
+	set(o, "wait_code", json_string(ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed"));
+	set(o, "wait_status", json_integer(ev->status));
+	set(o, "oom_kills", u64(ev->cg.oom_kills));
+	set(o, "memory_peak_bytes", u64(memory_peak(ev)));
+	set(o, "memory_limit_hits", u64(ev->cg.memory_limit_hits));
+	set(o, "cpu_ns", u64(cpu_ns(ev)));
+	set(o, "cpu_throttled_ns", u64(ev->cg.throttled_ns));
+	set(o, "pids_peak", u64(ev->cg.pids_peak));
+	set(o, "pids_limit_hits", u64(ev->cg.pids_limit_hits));
+	set(o, "disk_used_bytes", u64(ev->disk_used_bytes));
+	set(o, "disk_full", json_boolean(ev->disk_full));
+	set(o, "memory_source", json_string(ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling"));
+	set(o, "cpu_source", json_string(ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling"));
 	if (ev->has_syscall) {
 		const char *name = seccomp_syscall_name(ev->syscall.arch, ev->syscall.nr);
 		json_t *c = json_object();
 
-		json_object_set_new(c, "name", name ? json_string(name) : json_null());
-		json_object_set_new(c, "number", json_integer(ev->syscall.nr & ~0x40000000));
-		json_object_set_new(c, "arch", json_string(seccomp_arch_name(ev->syscall.arch, ev->syscall.nr)));
-		json_object_set_new(o, "syscall", c);
+		set(c, "name", name ? json_string(name) : json_null());
+		set(c, "number", json_integer(ev->syscall.nr & ~0x40000000));
+		set(c, "arch", json_string(seccomp_arch_name(ev->syscall.arch, ev->syscall.nr)));
+		set(o, "syscall", c);
 	}
 	return o;
 }
@@ -137,15 +155,15 @@ static json_t *isolation(const struct jar_facts *f)
 	for (int i = 0; i < JAR_MISSING_COUNT; i++)
 		if (f->missing & 1U << i)
 			json_array_append_new(missing, json_string(jar_missing_names[i]));
-	json_object_set_new(o, "mode", json_string(f->rootless ? "rootless" : "root"));
-	json_object_set_new(o, "namespaces", ns);
-	json_object_set_new(o, "host_uid", json_integer(f->host_uid));
-	json_object_set_new(o, "cgroup", json_string(cgroup_version_name(f->cgroup_version)));
-	json_object_set_new(o, "seccomp", json_string(seccomp_guest_profile));
-	json_object_set_new(o, "landlock_abi", json_integer(f->landlock_abi));
-	json_object_set_new(o, "no_new_privs", json_true());
-	json_object_set_new(o, "network", json_string(f->net_host ? "host" : "none"));
-	json_object_set_new(o, "missing", missing);
+	set(o, "mode", json_string(f->rootless ? "rootless" : "root"));
+	set(o, "namespaces", ns);
+	set(o, "host_uid", json_integer(f->host_uid));
+	set(o, "cgroup", json_string(cgroup_version_name(f->cgroup_version)));
+	set(o, "seccomp", json_string(seccomp_guest_profile));
+	set(o, "landlock_abi", json_integer(f->landlock_abi));
+	set(o, "no_new_privs", json_true());
+	set(o, "network", json_string(f->net_host ? "host" : "none"));
+	set(o, "missing", missing);
 	return o;
 }
 
@@ -173,28 +191,28 @@ static void set_streams(json_t *o, const struct step_result *s)
 			output_view(&s->out[i], &view);
 		set_bytes(o, names[i], view.data ? view.data : "", view.len);
 		snprintf(key, sizeof(key), "%s_bytes", names[i]);
-		json_object_set_new(o, key, u64(s->out[i].total));
+		set(o, key, u64(s->out[i].total));
 		truncated = truncated || output_truncated(&s->out[i]);
 		if (s->out[i].log_path[0])
-			json_object_set_new(log, names[i], json_string(s->out[i].log_path));
+			set(log, names[i], json_string(s->out[i].log_path));
 	}
-	json_object_set_new(o, "truncated", json_boolean(truncated));
+	set(o, "truncated", json_boolean(truncated));
 	if (json_object_size(log))
-		json_object_set_new(o, "log", log);
+		set(o, "log", log);
 	else {
 		json_decref(log);
-		json_object_set_new(o, "log", json_null());
+		set(o, "log", json_null());
 	}
 }
 
 static void set_verdict(json_t *o, const struct verdict *v)
 {
-	json_object_set_new(o, "status", json_string(verdict_status_name(v->status)));
-	json_object_set_new(o, "reason", json_string(verdict_reason_name(v->reason)));
-	json_object_set_new(o, "success", json_boolean(v->status == STATUS_COMPLETED && v->exited && v->exit_code == 0));
-	json_object_set_new(o, "timed_out", json_boolean(v->status == STATUS_TIMEOUT));
-	json_object_set_new(o, "exit_code", v->exited ? json_integer(v->exit_code) : json_null());
-	json_object_set_new(o, "signal", v->signal ? json_integer(v->signal) : json_null());
+	set(o, "status", json_string(verdict_status_name(v->status)));
+	set(o, "reason", json_string(verdict_reason_name(v->reason)));
+	set(o, "success", json_boolean(v->status == STATUS_COMPLETED && v->exited && v->exit_code == 0));
+	set(o, "timed_out", json_boolean(v->status == STATUS_TIMEOUT));
+	set(o, "exit_code", v->exited ? json_integer(v->exit_code) : json_null());
+	set(o, "signal", v->signal ? json_integer(v->signal) : json_null());
 	set_text(o, "error", v->error[0] ? v->error : NULL);
 	set_text(o, "hint", v->hint[0] ? v->hint : NULL);
 }
@@ -205,13 +223,13 @@ static void set_step(json_t *o, const struct step_result *s)
 	const struct jar_evidence *ev = &s->evidence;
 	uint64_t ns = ev->ended_ns > ev->started_ns ? ev->ended_ns - ev->started_ns : 0;
 
-	json_object_set_new(o, "command", strings(&s->command));
+	set(o, "command", strings(&s->command));
 	set_streams(o, s);
-	json_object_set_new(o, "elapsed_s", real((double)ns / 1e9));
-	json_object_set_new(o, "cpu_s", real((double)cpu_ns(ev) / 1e9));
-	json_object_set_new(o, "max_memory_mb", json_real(round_to((double)memory_peak(ev) / (1 << 20), 1e-3)));
-	json_object_set_new(o, "pids_peak", u64(ev->cg.pids_peak));
-	json_object_set_new(o, "oom_kills", u64(ev->cg.oom_kills));
+	set(o, "elapsed_s", real((double)ns / 1e9));
+	set(o, "cpu_s", real((double)cpu_ns(ev) / 1e9));
+	set(o, "max_memory_mb", json_real(round_to((double)memory_peak(ev) / (1 << 20), 1e-3)));
+	set(o, "pids_peak", u64(ev->cg.pids_peak));
+	set(o, "oom_kills", u64(ev->cg.oom_kills));
 }
 
 static json_t *files(const struct result *r)
@@ -225,9 +243,9 @@ static json_t *files(const struct result *r)
 			continue;
 		o = json_object();
 		set_text(o, "path", f->path);
-		json_object_set_new(o, "size", u64(f->size));
-		json_object_set_new(o, "sha256", f->sha256[0] ? json_string(f->sha256) : json_null());
-		json_object_set_new(o, "mode", json_sprintf("%04o", f->mode));
+		set(o, "size", u64(f->size));
+		set(o, "sha256", f->sha256[0] ? json_string(f->sha256) : json_null());
+		set(o, "mode", json_sprintf("%04o", f->mode));
 		if (f->link)
 			set_text(o, "link", f->link);
 		if (f->review)
@@ -245,39 +263,61 @@ static json_t *compile_object(const struct step_result *s)
 
 	set_verdict(o, &s->verdict);
 	set_step(o, s);
-	json_object_set_new(o, "limits_hit", limits_hit(&s->verdict));
-	json_object_set_new(o, "evidence", evidence(s));
+	set(o, "limits_hit", limits_hit(&s->verdict));
+	set(o, "evidence", evidence(s));
 	return o;
 }
 
-char *result_to_json(const struct result *r, const struct request *req)
+static json_t *to_object(const struct result *r, const struct request *req, uint64_t line)
 {
 	const struct step_result *s = r->run.there || !r->compile.there ? &r->run : &r->compile;
 	json_t *o = json_object();
-	char *text;
 
-	json_object_set_new(o, "execution_id", json_string(r->execution_id));
+	set(o, "execution_id", json_string(r->execution_id));
+	if (line)
+		set(o, "line", u64(line));
 	set_text(o, "id", req->id);
 	set_text(o, "client", req->client);
 	set_text(o, "language", req->lang ? req->lang->name : NULL);
 	set_verdict(o, &r->verdict);
 	set_step(o, s);
-	json_object_set_new(o, "limits_hit", limits_hit(&r->verdict));
-	json_object_set_new(o, "denied", json_array());
-	json_object_set_new(o, "start", json_string(r->have_facts && r->facts.warm ? "warm" : "cold"));
-	json_object_set_new(o, "evidence", s->evidence.started_ns ? evidence(s) : json_object());
-	json_object_set_new(o, "isolation", r->have_facts ? isolation(&r->facts) : json_null());
-	json_object_set_new(o, "violations", json_array());
-	json_object_set_new(o, "files", files(r));
+	set(o, "limits_hit", limits_hit(&r->verdict));
+	set(o, "denied", json_array());
+	set(o, "start", json_string(r->have_facts && r->facts.warm ? "warm" : "cold"));
+	set(o, "evidence", s->evidence.started_ns ? evidence(s) : json_object());
+	set(o, "isolation", r->have_facts ? isolation(&r->facts) : json_null());
+	set(o, "violations", json_array());
+	set(o, "files", files(r));
 	if (r->files.incomplete)
-		json_object_set_new(o, "files_incomplete", json_true());
+		set(o, "files_incomplete", json_true());
 	if (req->workspace)
-		json_object_set_new(o, "deleted", strings(&r->deleted));
+		set(o, "deleted", strings(&r->deleted));
 	if (r->compile.there)
-		json_object_set_new(o, "compile", compile_object(&r->compile));
-	text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		set(o, "compile", compile_object(&r->compile));
+	return o;
+}
+
+char *result_to_json(const struct result *r, const struct request *req)
+{
+	json_t *o = to_object(r, req, 0);
+	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+
 	json_decref(o);
 	return text;
+}
+
+static int add_piece(const char *data, size_t len, void *ctx)
+{
+	return buf_add(ctx, data, len);
+}
+
+int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out)
+{
+	json_t *o = to_object(r, req, line);
+	int rc = json_dump_callback(o, add_piece, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+	json_decref(o);
+	return rc < 0 ? -1 : buf_str(out, "\n");
 }
 
 /* Errors can hold names that a guest or a stranger chose. */

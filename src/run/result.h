@@ -28,6 +28,8 @@ struct result {
 	struct strlist deleted; /* files of --workspace that the program removed */
 };
 
+/* The object on one line, with its line number in a batch (0: none), added to `out` with a line end. */
+int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out);
 /* The object as text, to be freed. */
 char *result_to_json(const struct result *r, const struct request *req);
 /* "belljar: ended for memory: ...": nothing when it ended by itself, unless `always`. */

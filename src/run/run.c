@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,42 +11,31 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jar/feed.h"
 #include "jar/root.h"
 #include "kernel/sys.h"
-#include "jar/feed.h"
-#include "keeper/slot.h"
-#include "run/feeder.h"
 #include "run/state.h"
+
+/*
+ * Theory of operation
+ *
+ * A run is a small state machine that never blocks, so that one process drives many. It is moved on by its link (the keeper's answers)
+ * and by its pipes (the guest's streams and its feed), both called from the event loop:
+ *
+ *	SOCKET   only with a pool that cannot serve this run: a keeper of its own was asked for
+ *	COMPILE  the compiler runs               SCRUB    what it left behind is being killed
+ *	MAIN     the program runs
+ *	END      the jar is being ended          EXPORT   its files come out
+ *	DONE     the result is complete; `finished` was called
+ */
 
 #define PROGRAM "/tmp/program" /* what a compiled language makes */
 #define BLOCK	65536
 
-struct run {
-	const struct request *req;
-	const struct run_options *opt;
-	struct client *client;
-	struct arena *arena;
-	struct result *res;
-	int signals;
-	int target; /* folder that files come back to, -1: none */
-	unsigned interrupts;
-	bool cancelled; /* a signal asked for the end */
-	char log_dir[400];
-	/* the step under way */
-	struct step_result *step;
-	struct feeder feeder;
-	int feed, in, out[2]; /* our ends of the guest's pipes */
-	int in_source;	      /* where stdin comes from, -1: memory or nothing */
-	const char *in_data;
-	size_t in_left;
-	char in_block[BLOCK];
-	bool killed, exited, failed;
-	struct err err;
-};
+static void finish(struct run *x);
 
 /* ---- commands and environment ---- */
 
@@ -96,7 +83,7 @@ void run_environment(const struct request *req, struct arena *a, struct strlist 
 
 /* ---- what goes in ---- */
 
-static int feed_workspace(struct run *x, struct strlist *sent, struct err *e)
+static int feed_workspace(struct run *x, struct err *e)
 {
 	struct stat st;
 
@@ -104,7 +91,7 @@ static int feed_workspace(struct run *x, struct strlist *sent, struct err *e)
 		return err_set(e, ERR_INPUT, "--workspace: %s is not a folder", x->req->workspace);
 	if (feeder_add_path(&x->feeder, x->req->workspace, "", "--workspace", e) < 0)
 		return -1;
-	feeder_names(&x->feeder, sent);
+	feeder_names(&x->feeder, &x->sent);
 	return 0;
 }
 
@@ -120,13 +107,12 @@ static int feed_file(struct run *x, const struct request_file *q, struct err *e)
 			 : feeder_add_bytes(&x->feeder, q->path, q->content, q->len, q->mode, e);
 }
 
-/* `sent`: what of --workspace went in, to see later what is gone. */
-static int feed_files(struct run *x, struct strlist *sent, struct err *e)
+static int feed_files(struct run *x, struct err *e)
 {
 	const struct request *r = x->req;
 	struct feeder *f = &x->feeder;
 
-	if (r->workspace && feed_workspace(x, sent, e) < 0)
+	if (r->workspace && feed_workspace(x, e) < 0)
 		return -1;
 	for (size_t i = 0; i < r->file_count; i++)
 		if (feed_file(x, &r->files[i], e) < 0)
@@ -139,100 +125,6 @@ static int feed_files(struct run *x, struct strlist *sent, struct err *e)
 		return err_hint(e, "raise --disk");
 	}
 	return 0;
-}
-
-/* ---- the jar ---- */
-
-/* procfs, sysfs and their kind tell about the host what the jar is there to hide (FS-23, PR-01, KS-12). */
-static bool shows_kernel(int fd)
-{
-	static const long magics[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,
-				       TRACEFS_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC, DEVPTS_SUPER_MAGIC };
-	struct statfs s;
-
-	if (fstatfs(fd, &s) < 0)
-		return true;
-	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
-		if ((long)s.f_type == magics[i])
-			return true;
-	return false;
-}
-
-/* "/" and "/dev" of the host are no folders to show. */
-static bool is_root(const struct stat *st)
-{
-	static const char *const paths[] = { "/", "/dev" };
-	struct stat other;
-
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (stat(paths[i], &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino)
-			return true;
-	return false;
-}
-
-/* "SRC:DST" as descriptor and target; what the guest could not read anyway is refused here, with a reason. */
-static int open_bind(const char *text, struct jar_spec *spec, int *fd, struct err *e)
-{
-	char src[4096];
-	const char *colon = strrchr(text, ':'), *dst = colon ? colon + 1 : NULL;
-	struct stat st;
-
-	if (!colon || colon == text || (size_t)(colon - text) >= sizeof(src))
-		return err_set(e, ERR_USAGE, "--ro: '%.100s' is not SRC:DST", text);
-	if (spec->bind_count == JAR_BINDS_MAX)
-		return err_set(e, ERR_USAGE, "--ro: at most %d", JAR_BINDS_MAX);
-	snprintf(src, sizeof(src), "%.*s", (int)(colon - text), text);
-	if (strlen(dst) >= JAR_PATH_MAX || !root_bind_path_ok(dst)) {
-		err_set(e, ERR_USAGE, "--ro: '%.100s' cannot be a target in the jar", dst);
-		return err_hint(e, "choose a new absolute path like /data");
-	}
-	*fd = open(src, O_PATH | O_CLOEXEC);
-	if (*fd < 0 || fstat(*fd, &st) < 0) {
-		err_sys(e, "--ro: %s", src);
-		e->kind = ERR_INPUT;
-		return -1;
-	}
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return err_set(e, ERR_INPUT, "--ro: %s is neither a file nor a folder", src);
-	if (shows_kernel(*fd) || (S_ISDIR(st.st_mode) && is_root(&st))) {
-		err_set(e, ERR_INPUT, "--ro: %s shows the host's own processes, devices or settings", src);
-		return err_hint(e, "name the folders that are needed");
-	}
-	if (!slot_is_single() && (S_ISDIR(st.st_mode) ? (st.st_mode & 05) != 05 : !(st.st_mode & 04))) {
-		err_set(e, ERR_INPUT, "--ro: %s has mode %04o: a guest, who is nobody on this host, could not read it", src,
-			st.st_mode & 07777);
-		return err_hint(e, "chmod o+rX it, or copy it in with --file");
-	}
-	snprintf(spec->binds[spec->bind_count++], JAR_PATH_MAX, "%s", dst);
-	return 0;
-}
-
-static int make_jar(struct run *x, struct err *e)
-{
-	static struct keeper_make m;
-	int fds[JAR_BINDS_MAX] = { 0 }, rc = -1;
-
-	memset(&m, 0, sizeof(m));
-	m.op = KEEPER_MAKE;
-	m.spec.uid = (uint32_t)x->req->uid;
-	m.spec.disk_bytes = x->req->limits.disk_bytes;
-	m.spec.pids = x->req->limits.pids;
-	m.spec.flags = (strcmp(x->req->network, "host") == 0 ? JAR_NET_HOST : 0) | (x->req->no_write ? JAR_NO_WRITE : 0) |
-		       (x->req->allow_degraded ? JAR_DEGRADED : 0);
-	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", x->req->hostname);
-	for (size_t i = 0; i < x->req->ro.n; i++) {
-		auto_close int fd = -1;
-
-		/* Checks that there is room before it counts one more. */
-		if (open_bind(x->req->ro.v[i], &m.spec, &fd, e) < 0)
-			goto out;
-		fds[m.spec.bind_count - 1] = take_fd(&fd);
-	}
-	rc = client_send(x->client, &m, sizeof(m), fds, m.spec.bind_count, e);
-out:
-	for (uint32_t i = 0; i < m.spec.bind_count; i++)
-		close(fds[i]);
-	return rc;
 }
 
 /* ---- pipes ---- */
@@ -248,104 +140,70 @@ static int make_pipe(int p[2], mode_t mode, struct err *e)
 	return 0;
 }
 
-static void no_block(int fd)
-{
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
-
 static int open_stdin(struct run *x, struct err *e)
 {
 	const struct request *r = x->req;
 	struct stat st;
 
-	x->in_source = -1;
-	x->in_data = r->stdin_data;
-	x->in_left = r->stdin_data ? r->stdin_len : 0;
 	if (!r->stdin_path)
 		return 0;
 	if (strcmp(r->stdin_path, "-") == 0) {
-		x->in_source = fcntl(0, F_DUPFD_CLOEXEC, 3);
+		x->source.fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
 	} else {
 		/* A FIFO without a writer must not hold us: the loop waits for it, and for the clock. */
-		x->in_source = open(r->stdin_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		x->source.fd = open(r->stdin_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	}
-	if (x->in_source < 0 || fstat(x->in_source, &st) < 0) {
+	if (x->source.fd < 0 || fstat(x->source.fd, &st) < 0) {
 		err_sys(e, "--stdin: %s", r->stdin_path);
 		e->kind = ERR_INPUT;
 		return -1;
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INPUT, "--stdin: %s is a folder", r->stdin_path);
+	/* A plain file is always ready, and the loop refuses to wait for it. */
+	x->source_plain = loop_want(x->loop, &x->source, 0) < 0;
 	return 0;
-}
-
-static int start_step(struct run *x, const struct strlist *cmd, const struct jar_limits *limits, bool last, struct err *e)
-{
-	struct keeper_start s = { .op = KEEPER_START, .last = last, .limits = *limits };
-	struct strlist env = { 0 };
-	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 }, feed[2] = { -1, -1 }, fds[4], rc;
-
-	run_environment(x->req, x->arena, &env);
-	if (feeder_add_words(&x->feeder, FEED_ENV, env.v, e) < 0 || feeder_add_words(&x->feeder, FEED_ARGV, cmd->v, e) < 0)
-		return -1;
-	feeder_add_cwd(&x->feeder, x->req->workdir);
-	feeder_go(&x->feeder);
-	if (make_pipe(in, 0444, e) < 0 || make_pipe(out, 0222, e) < 0 || make_pipe(err, 0222, e) < 0 ||
-	    make_pipe(feed, 0400, e) < 0)
-		return -1;
-	fds[0] = in[0];
-	fds[1] = out[1];
-	fds[2] = err[1];
-	fds[3] = feed[0];
-	rc = client_send(x->client, &s, sizeof(s), fds, 4, e);
-	for (int i = 0; i < 4; i++)
-		close(fds[i]);
-	x->in = in[1];
-	x->out[0] = out[0];
-	x->out[1] = err[0];
-	x->feed = feed[1];
-	no_block(x->in);
-	no_block(x->out[0]);
-	no_block(x->out[1]);
-	no_block(x->feed);
-	if (x->in_source < 0 && !x->in_left)
-		fd_close(&x->in);
-	return rc;
 }
 
 /* ---- while it runs ---- */
 
 static void ask_kill(struct run *x, uint32_t why)
 {
-	struct keeper_kill k = { KEEPER_KILL, why };
-
 	if (x->killed)
 		return;
 	x->killed = true;
-	client_send(x->client, &k, sizeof(k), NULL, 0, NULL);
+	x->link.ops->kill(&x->link, why);
 }
 
-/* One read of at most `max` bytes; false when there is nothing more for now. */
-static bool read_output(struct run *x, int i, size_t max)
+/* The file that a stream's log gets when its view overflows. */
+static void log_name(const struct run *x, int i, char *out, size_t size)
+{
+	snprintf(out, size, "%s/%s.%s%s", x->log_dir, x->res->execution_id, x->step == &x->res->compile ? "compile-" : "",
+		 i ? "stderr" : "stdout");
+}
+
+/* One read of at most `max` bytes. The number read; 0 when there is nothing more for now, or ever. */
+static size_t read_output(struct run *x, int i, size_t max)
 {
 	static char block[BLOCK];
 	struct output *o = &x->step->out[i];
-	char log[512];
-	ssize_t n = read(x->out[i], block, max < sizeof(block) ? max : sizeof(block));
+	char log[512] = "";
+	ssize_t n;
 	int rc;
 
-	if (n < 0 && errno == EINTR)
-		return true;
+	do
+		n = read(x->out[i].fd, block, max < sizeof(block) ? max : sizeof(block));
+	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return false;
+		return 0;
 	if (n == 0) {
-		fd_close(&x->out[i]);
-		return false;
+		watch_close(&x->out[i]);
+		return 0;
 	}
 	if (x->killed)
-		return true; /* past its cap: thrown away until it is dead */
-	snprintf(log, sizeof(log), "%s/%s.%s%s", x->log_dir, x->res->execution_id,
-		 x->step == &x->res->compile ? "compile-" : "", i ? "stderr" : "stdout");
+		return (size_t)n; /* past its cap: thrown away until it is dead */
+	if (output_needs_log(o, (size_t)n))
+		log_name(x, i, log, sizeof(log));
 	rc = output_add(o, block, (size_t)n, log, &x->err);
 	if (rc == 1)
 		ask_kill(x, JAR_ENDED_OUTPUT);
@@ -356,53 +214,131 @@ static bool read_output(struct run *x, int i, size_t max)
 	}
 	if (o->live_broken)
 		ask_kill(x, JAR_ENDED_CANCELLED);
+	return (size_t)n;
+}
+
+static void on_stdout(struct watch *w, uint32_t events)
+{
+	(void)events;
+	read_output(CONTAINER_OF(w, struct run, out[0]), 0, BLOCK);
+}
+
+static void on_stderr(struct watch *w, uint32_t events)
+{
+	(void)events;
+	read_output(CONTAINER_OF(w, struct run, out[1]), 1, BLOCK);
+}
+
+static void close_source(struct run *x)
+{
+	/* It may be a copy of our own standard input. */
+	loop_forget(x->loop, &x->source);
+	watch_close(&x->source);
+}
+
+static void close_input(struct run *x)
+{
+	watch_close(&x->in);
+	close_source(x);
+	x->in_left = 0;
+}
+
+/* More of the guest's input, from where it comes. False when there is none for now. */
+static bool read_source(struct run *x)
+{
+	ssize_t n;
+
+	if (!x->in_block)
+		x->in_block = arena_alloc(x->arena, BLOCK);
+	n = read(x->source.fd, x->in_block, BLOCK);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return false;
+	if (n <= 0) {
+		close_source(x);
+		return true;
+	}
+	x->in_data = x->in_block;
+	x->in_left = (size_t)n;
 	return true;
 }
 
 /* The guest's standard input: as much as its pipe takes. */
 static void write_input(struct run *x)
 {
-	if (!x->in_left && x->in_source >= 0) {
-		ssize_t n = read(x->in_source, x->in_block, sizeof(x->in_block));
-
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			return;
-		if (n <= 0) {
-			fd_close(&x->in_source);
-		} else {
-			x->in_data = x->in_block;
-			x->in_left = (size_t)n;
-		}
-	}
 	while (x->in_left) {
-		ssize_t n = write(x->in, x->in_data, x->in_left);
+		ssize_t n = write(x->in.fd, x->in_data, x->in_left);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == EAGAIN)
+		if (n < 0 && errno == EAGAIN) {
+			/* The source waits until this is gone. */
+			if (x->source.fd >= 0 && !x->source_plain)
+				loop_forget(x->loop, &x->source);
+			loop_want(x->loop, &x->in, EPOLLOUT);
 			return;
+		}
 		if (n < 0) {
 			/* It does not read any more: that is its business. */
-			fd_close(&x->in);
-			fd_close(&x->in_source);
-			x->in_left = 0;
+			close_input(x);
 			return;
 		}
 		x->in_data += n;
 		x->in_left -= (size_t)n;
+		if (!x->in_left && x->source_plain && x->source.fd >= 0)
+			read_source(x);
 	}
-	if (x->in_source < 0)
-		fd_close(&x->in);
+	if (x->source.fd < 0) {
+		watch_close(&x->in);
+		return;
+	}
+	/* Of the guest's end only an error can come now: it was closed while we wait for our own input. */
+	loop_want(x->loop, &x->in, 0);
+	loop_want(x->loop, &x->source, EPOLLIN);
+}
+
+static void on_source(struct watch *w, uint32_t events)
+{
+	struct run *x = CONTAINER_OF(w, struct run, source);
+
+	(void)events;
+	if (x->in.fd >= 0 && !x->in_left && read_source(x))
+		write_input(x);
+}
+
+static void on_input(struct watch *w, uint32_t events)
+{
+	struct run *x = CONTAINER_OF(w, struct run, in);
+
+	if (x->in_left)
+		write_input(x);
+	else if (events & (EPOLLERR | EPOLLHUP))
+		close_input(x);
+}
+
+static void begin_input(struct run *x)
+{
+	if (x->step == &x->res->compile) {
+		/* The program's input is not the compiler's. */
+		watch_close(&x->in);
+		return;
+	}
+	x->in_data = x->req->stdin_data;
+	x->in_left = x->req->stdin_data ? x->req->stdin_len : 0;
+	if (x->source_plain && x->source.fd >= 0)
+		read_source(x);
+	write_input(x);
 }
 
 static void write_feed(struct run *x)
 {
 	struct err e = { 0 };
-	int rc = feeder_write(&x->feeder, x->feed, &e);
+	int rc = feeder_write(&x->feeder, x->feed.fd, &e);
 
-	if (rc == 0)
+	if (rc == 0) {
+		loop_want(x->loop, &x->feed, EPOLLOUT);
 		return;
-	fd_close(&x->feed);
+	}
+	watch_close(&x->feed);
 	if (rc < 0) {
 		x->err = e;
 		x->failed = true;
@@ -410,45 +346,10 @@ static void write_feed(struct run *x)
 	}
 }
 
-/* Ctrl-C goes to the program once; the second one ends the run. */
-static void on_signal(struct run *x)
+static void on_feed(struct watch *w, uint32_t events)
 {
-	struct signalfd_siginfo info;
-	struct keeper_signal s = { KEEPER_SIGNAL, SIGINT };
-
-	if (read(x->signals, &info, sizeof(info)) != sizeof(info))
-		return;
-	if (info.ssi_signo == SIGINT && x->interrupts++ == 0)
-		client_send(x->client, &s, sizeof(s), NULL, 0, NULL);
-	else {
-		x->cancelled = true;
-		ask_kill(x, JAR_ENDED_CANCELLED);
-	}
-}
-
-static void on_event(struct run *x)
-{
-	struct keeper_event ev;
-
-	client_read(x->client, &ev);
-	switch (ev.type) {
-	case KEEPER_MADE:
-		x->res->facts = ev.facts;
-		x->res->have_facts = true;
-		break;
-	case KEEPER_EXITED:
-		x->step->evidence = ev.evidence;
-		x->exited = true;
-		break;
-	case KEEPER_FAILED:
-		/* A reason of our own (a file that could not be read) is the better one. */
-		if (!x->failed)
-			x->err = ev.err;
-		x->failed = x->exited = true;
-		break;
-	default:
-		break;
-	}
+	(void)events;
+	write_feed(CONTAINER_OF(w, struct run, feed));
 }
 
 /* What the program wrote is in the pipe now. Who else holds it open, and goes on writing, does not matter. */
@@ -456,130 +357,164 @@ static void drain(struct run *x, int i)
 {
 	int left = 0;
 
-	if (x->out[i] < 0 || ioctl(x->out[i], FIONREAD, &left) < 0)
+	/* One read is enough unless the guest made its pipe larger. */
+	if (x->out[i].fd < 0 || read_output(x, i, BLOCK) < BLOCK || ioctl(x->out[i].fd, FIONREAD, &left) < 0)
 		return;
-	while (left > 0 && x->out[i] >= 0) {
-		if (!read_output(x, i, (size_t)left))
+	while (left > 0 && x->out[i].fd >= 0) {
+		size_t n = read_output(x, i, (size_t)left);
+
+		if (!n)
 			return;
-		left -= BLOCK;
+		left -= (int)n;
 	}
 }
 
-static void watch_step(struct run *x)
+static void close_pipes(struct run *x)
 {
+	watch_close(&x->out[0]);
+	watch_close(&x->out[1]);
+	watch_close(&x->in);
+	watch_close(&x->feed);
+}
+
+/* ---- a step ---- */
+
+static void set_watch(struct watch *w, int fd, void (*ready)(struct watch *, uint32_t))
+{
+	*w = (struct watch){ .fd = fd, .ready = ready };
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+/* Makes the pipes and asks for the guest. May be done twice: a pool that refuses has read nothing. */
+static int launch(struct run *x, struct err *e)
+{
+	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 }, feed[2] = { -1, -1 };
+	bool good = make_pipe(in, 0444, e) == 0 && make_pipe(out, 0222, e) == 0 && make_pipe(err, 0222, e) == 0 &&
+		    make_pipe(feed, 0400, e) == 0;
+	int fds[4] = { in[0], out[1], err[1], feed[0] };
+
+	set_watch(&x->in, in[1], on_input);
+	set_watch(&x->out[0], out[0], on_stdout);
+	set_watch(&x->out[1], err[0], on_stderr);
+	set_watch(&x->feed, feed[1], on_feed);
+	if (!good) {
+		for (int i = 0; i < 4; i++)
+			fd_close(&fds[i]);
+		return -1;
+	}
 	x->exited = x->failed = x->killed = false;
-	while (!x->exited) {
-		bool want_in = x->in >= 0 && (x->in_left || x->in_source < 0);
-		struct pollfd p[] = {
-			{ x->client->sock, POLLIN, 0 },
-			{ x->out[0], POLLIN, 0 },
-			{ x->out[1], POLLIN, 0 },
-			{ x->feed, POLLOUT, 0 },
-			{ want_in ? x->in : -1, POLLOUT, 0 },
-			{ x->in >= 0 && !x->in_left ? x->in_source : -1, POLLIN, 0 },
-			{ x->signals, POLLIN, 0 },
-			/* Only an error can come here: the guest closed its end while we wait for our own input. */
-			{ x->in >= 0 && !want_in ? x->in : -1, 0, 0 },
-		};
-
-		if (poll(p, sizeof(p) / sizeof(p[0]), -1) < 0)
-			continue;
-		if (p[3].revents)
-			write_feed(x);
-		for (int i = 0; i < 2; i++)
-			if (p[1 + i].revents && x->out[i] >= 0)
-				read_output(x, i, BLOCK);
-		if (p[4].revents || p[5].revents)
-			write_input(x);
-		if (p[7].revents) {
-			fd_close(&x->in);
-			fd_close(&x->in_source);
-		}
-		if (p[6].revents)
-			on_signal(x);
-		if (p[0].revents)
-			on_event(x);
+	feeder_rewind(&x->feeder);
+	if (loop_want(x->loop, &x->out[0], EPOLLIN) < 0 || loop_want(x->loop, &x->out[1], EPOLLIN) < 0) {
+		link_close_fds(fds, 4);
+		return err_sys(e, "wait for the guest's output");
 	}
-	for (int i = 0; i < 2; i++) {
-		drain(x, i);
-		output_end(&x->step->out[i]);
-		fd_close(&x->out[i]);
+	/* What fits into the pipes is there before the guest looks. */
+	write_feed(x);
+	begin_input(x);
+	if (x->failed) {
+		link_close_fds(fds, 4);
+		*e = x->err;
+		return -1;
 	}
-	fd_close(&x->in);
-	fd_close(&x->feed);
+	return x->link.ops->start(&x->link, &x->step->limits, x->state == RUN_MAIN, fds, e);
 }
 
-static int do_step(struct run *x, struct step_result *s, bool last)
+static void step_failed(struct run *x, const struct err *e)
 {
+	verdict_error(&x->step->verdict, e);
+	/* Asked to end before it began: that is no failure of the set-up. */
+	if (x->cancelled)
+		verdict_cancelled(&x->step->verdict);
+	x->res->verdict = x->step->verdict;
+	finish(x);
+}
+
+static void begin_step(struct run *x, enum run_state state)
+{
+	struct step_result *s = state == RUN_COMPILE ? &x->res->compile : &x->res->run;
+	struct strlist env = { 0 };
 	struct err e = { 0 };
 
+	x->state = state;
 	x->step = s;
-	x->in = x->feed = x->out[0] = x->out[1] = -1;
 	s->there = true;
 	for (int i = 0; i < 2; i++) {
-		if (output_init(&s->out[i], s->limits.output_bytes, s->limits.log_bytes, &e) < 0)
-			goto fail;
+		output_init(&s->out[i], s->limits.output_bytes, s->limits.log_bytes);
 		s->out[i].live = x->opt->live ? 1 + i : -1;
 		s->out[i].escape = x->opt->terminal[i];
 		/* A caller who sees everything live needs no copy. */
 		s->out[i].keep_log = !x->opt->live;
 	}
-	if (start_step(x, &s->command, &s->limits, last, &e) < 0)
-		goto fail;
-	watch_step(x);
-	feeder_done(&x->feeder);
-	feeder_init(&x->feeder, x->arena);
-	if (!x->failed) {
-		verdict_make(&s->verdict, &s->evidence, &s->limits);
-		return 0;
+	run_environment(x->req, x->arena, &env);
+	if (feeder_add_words(&x->feeder, FEED_ENV, env.v, &e) < 0 || feeder_add_words(&x->feeder, FEED_ARGV, s->command.v, &e) < 0) {
+		step_failed(x, &e);
+		return;
 	}
-	e = x->err;
-fail:
-	verdict_error(&s->verdict, &e);
-	/* Asked to end before it began: that is no failure of the set-up. */
-	if (x->cancelled)
-		verdict_cancelled(&s->verdict);
-	return -1;
+	feeder_add_cwd(&x->feeder, x->req->workdir);
+	feeder_go(&x->feeder);
+	if (launch(x, &e) < 0)
+		step_failed(x, &e);
 }
 
-/* Waits for one kind of answer outside of a step. A signal gives up: the keeper ends the jar when we are gone. */
-static int await(struct run *x, uint32_t type, struct err *e)
+/* The guest has ended, or never began. False when the step, and with it the run, is over. */
+static bool end_step(struct run *x)
 {
-	struct keeper_event ev = { .type = 0 };
+	struct step_result *s = x->step;
 
-	do {
-		struct pollfd p[] = { { x->client->sock, POLLIN, 0 }, { x->signals, POLLIN, 0 } };
+	for (int i = 0; i < 2; i++) {
+		drain(x, i);
+		output_end(&s->out[i]);
+	}
+	close_pipes(x);
+	feeder_done(&x->feeder);
+	feeder_init(&x->feeder, x->arena);
+	if (x->failed) {
+		step_failed(x, &x->err);
+		return false;
+	}
+	verdict_make(&s->verdict, &s->evidence, &s->limits);
+	return true;
+}
 
-		if (poll(p, 2, -1) < 0)
-			continue;
-		if (p[1].revents) {
-			x->cancelled = true;
-			return err_set(e, ERR_INTERNAL, "interrupted while the jar was cleared away");
-		}
-		client_read(x->client, &ev);
-		if (ev.type == KEEPER_FAILED) {
-			*e = ev.err;
-			return -1;
-		}
-	} while (ev.type != type);
-	return 0;
+/* The run ends because of something around the program. */
+static void give_up(struct run *x, const struct err *e)
+{
+	verdict_error(&x->res->verdict, e);
+	if (x->cancelled)
+		verdict_cancelled(&x->res->verdict);
+	finish(x);
+}
+
+/* It was called off while no guest ran. */
+static void give_up_cancelled(struct run *x)
+{
+	verdict_cancelled(&x->res->verdict);
+	finish(x);
 }
 
 /* ---- the two steps ---- */
 
-static int scrub(struct run *x, struct err *e)
+static void begin_main(struct run *x)
 {
-	struct keeper_plain p = { KEEPER_SCRUB };
+	struct step_result *s = &x->res->run;
 
-	return client_send(x->client, &p, sizeof(p), NULL, 0, e) < 0 ? -1 : await(x, KEEPER_SCRUBBED, e);
+	if (x->req->lang) {
+		run_command(x->req, x->req->lang->run, x->arena, &s->command);
+	} else {
+		for (size_t i = 0; i < x->req->argv.n; i++)
+			strlist_add(x->arena, &s->command, x->req->argv.v[i]);
+	}
+	for (size_t i = 0; i < x->req->args.n; i++)
+		strlist_add(x->arena, &s->command, x->req->args.v[i]);
+	s->limits = x->req->limits;
+	begin_step(x, RUN_MAIN);
 }
 
 /* The compiler is a guest like any other, with the request's own limits but room to work. */
-static int compile_step(struct run *x)
+static void begin_compile(struct run *x)
 {
 	struct step_result *s = &x->res->compile;
-	struct verdict *v = &x->res->verdict;
-	struct err e = { 0 };
 
 	run_command(x->req, x->req->lang->compile, x->arena, &s->command);
 	s->limits = x->req->limits;
@@ -588,21 +523,14 @@ static int compile_step(struct run *x)
 	if (s->limits.pids < 64)
 		s->limits.pids = 64;
 	s->limits.cpu_ms = 0;
-	if (do_step(x, s, false) < 0) {
-		*v = s->verdict;
-		return -1;
-	}
-	if (s->verdict.status == STATUS_COMPLETED && s->verdict.exited && s->verdict.exit_code == 0) {
-		if (scrub(x, &e) == 0)
-			return 0;
-		verdict_error(v, &e);
-		if (x->cancelled)
-			verdict_cancelled(v);
-		return -1;
-	}
+	begin_step(x, RUN_COMPILE);
+}
+
+/* The program never ran: the compiler's own exit code is not the program's. */
+static void blame_compiler(struct verdict *v, const struct step_result *s)
+{
 	*v = s->verdict;
 	if (v->status == STATUS_COMPLETED) {
-		/* The program never ran: the compiler's own exit code is not the program's. */
 		v->status = STATUS_ERROR;
 		v->reason = REASON_SYNTAX;
 		v->exited = false;
@@ -616,28 +544,25 @@ static int compile_step(struct run *x)
 		snprintf(text, sizeof(text), "while compiling: %.*s", (int)sizeof(text) - 20, v->error);
 		memcpy(v->error, text, sizeof(text));
 	}
-	return -1;
 }
 
-static int run_step(struct run *x)
+static void after_compile(struct run *x)
 {
-	struct step_result *s = &x->res->run;
+	const struct step_result *s = &x->res->compile;
+	struct err e = { 0 };
+	int rc;
 
-	if (x->req->lang) {
-		run_command(x->req, x->req->lang->run, x->arena, &s->command);
-	} else {
-		for (size_t i = 0; i < x->req->argv.n; i++)
-			strlist_add(x->arena, &s->command, x->req->argv.v[i]);
+	if (s->verdict.status != STATUS_COMPLETED || !s->verdict.exited || s->verdict.exit_code != 0) {
+		blame_compiler(&x->res->verdict, s);
+		finish(x);
+		return;
 	}
-	for (size_t i = 0; i < x->req->args.n; i++)
-		strlist_add(x->arena, &s->command, x->req->args.v[i]);
-	s->limits = x->req->limits;
-	if (do_step(x, s, true) < 0) {
-		x->res->verdict = s->verdict;
-		return -1;
-	}
-	x->res->verdict = s->verdict;
-	return 0;
+	x->state = RUN_SCRUB;
+	rc = x->link.ops->scrub(&x->link, &e);
+	if (rc < 0)
+		give_up(x, &e);
+	else if (rc == 1)
+		begin_main(x);
 }
 
 /* ---- what comes out ---- */
@@ -648,8 +573,10 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Files and folders that went in with --workspace and are gone in the jar are removed from the host's folder too. */
-static void remove_deleted(struct run *x, const struct strlist *sent, int dir)
+static void remove_deleted(struct run *x)
 {
+	const struct strlist *sent = &x->sent;
+	int dir = x->target;
 	struct artifacts *files = &x->res->files;
 	const char **have = arena_alloc(x->arena, (files->count + 1) * sizeof(*have));
 	size_t n = 0;
@@ -673,54 +600,85 @@ static void remove_deleted(struct run *x, const struct strlist *sent, int dir)
 	}
 }
 
-static int export_files(struct run *x, const struct strlist *sent, struct err *e)
+static void on_files(struct watch *w, uint32_t events);
+
+static void begin_export(struct run *x)
 {
 	const struct request *r = x->req;
-	static struct keeper_export req;
-	struct keeper_plain end = { KEEPER_END };
+	static struct export_req req;
 	struct artifacts *files = &x->res->files;
-	auto_close int keep = -1;
-	int p[2], out = x->target;
+	struct err e = { 0 };
+	int p[2];
 
 	memset(&req, 0, sizeof(req));
-	req.op = KEEPER_EXPORT;
-	req.req.file_max_bytes = r->limits.disk_bytes;
-	req.req.total_max_bytes = r->limits.disk_bytes * 2;
+	req.file_max_bytes = r->limits.disk_bytes;
+	req.total_max_bytes = r->limits.disk_bytes * 2;
 	if (r->workspace)
-		snprintf(req.req.globs[req.req.count++], JAR_PATH_MAX, "**");
-	for (size_t i = 0; i < r->get.n && req.req.count < JAR_GLOBS_MAX; i++) {
+		snprintf(req.globs[req.count++], JAR_PATH_MAX, "**");
+	for (size_t i = 0; i < r->get.n && req.count < JAR_GLOBS_MAX; i++) {
 		const char *g = r->get.v[i];
 
 		if (strncmp(g, "/workspace/", 11) == 0)
 			g += 11;
-		snprintf(req.req.globs[req.req.count++], JAR_PATH_MAX, "%s", g);
+		snprintf(req.globs[req.count++], JAR_PATH_MAX, "%s", g);
 	}
-	if (client_send(x->client, &end, sizeof(end), NULL, 0, e) < 0 || await(x, KEEPER_ENDED, e) < 0)
-		return -1;
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return err_sys(e, "make a pipe");
-	keep = p[0];
-	if (client_send(x->client, &req, sizeof(req), &p[1], 1, e) < 0) {
-		close(p[1]);
-		return -1;
-	}
-	close(p[1]);
-	files->out = out;
+	files->out = x->target;
 	files->workspace = r->workspace != NULL;
 	if (r->workspace && r->lang && !r->code_in_workspace)
 		files->skip = r->code_name;
-	if (artifacts_read(files, keep, e) < 0) {
-		struct err said;
+	x->state = RUN_EXPORT;
+	x->exported = false;
+	if (pipe2(p, O_CLOEXEC) < 0) {
+		err_sys(&e, "make a pipe");
+		give_up(x, &e);
+		return;
+	}
+	set_watch(&x->files, p[0], on_files);
+	loop_want(x->loop, &x->files, EPOLLIN);
+	if (x->link.ops->export(&x->link, &req, p[1], &e) < 0)
+		give_up(x, &e);
+}
 
-		/* The maker's own reason is the better one. */
-		if (await(x, KEEPER_EXPORTED, &said) < 0)
-			*e = said;
-		return -1;
+/* Both have come: the last record, and the maker's word that it was the last. */
+static void end_export(struct run *x)
+{
+	if (x->failed) {
+		give_up(x, &x->err);
+		return;
 	}
 	/* A list that is not whole says nothing about what is gone. */
-	if (r->workspace && !files->incomplete)
-		remove_deleted(x, sent, out);
-	return await(x, KEEPER_EXPORTED, e);
+	if (x->req->workspace && !x->res->files.incomplete)
+		remove_deleted(x);
+	finish(x);
+}
+
+static void on_files(struct watch *w, uint32_t events)
+{
+	struct run *x = CONTAINER_OF(w, struct run, files);
+	int rc = artifacts_step(&x->res->files, w->fd, &x->err);
+
+	(void)events;
+	if (rc == 0)
+		return;
+	/* Should the maker have a reason of its own, that is the better one: it comes over the link. */
+	x->failed = rc < 0;
+	watch_close(w);
+	if (x->exported)
+		end_export(x);
+}
+
+static void after_main(struct run *x)
+{
+	struct err e = { 0 };
+
+	x->res->verdict = x->res->run.verdict;
+	if (!x->req->get.n && !x->req->workspace) {
+		finish(x);
+		return;
+	}
+	x->state = RUN_END;
+	if (x->link.ops->end(&x->link, &e) < 0)
+		give_up(x, &e);
 }
 
 /* Before anything runs: a folder that cannot be written to afterwards would cost the caller the result. */
@@ -741,66 +699,298 @@ static int open_target(struct run *x, struct err *e)
 	return 0;
 }
 
-static void execute(struct run *x)
+/* ---- the whole ---- */
+
+static bool in_step(const struct run *x)
+{
+	return x->state == RUN_COMPILE || x->state == RUN_MAIN;
+}
+
+/* The jar, and the first guest in it. */
+static void begin_jar(struct run *x)
+{
+	bool compiled = x->req->lang && x->req->lang->compile;
+	struct err e = { 0 };
+
+	if (x->link.ops->make(&x->link, x->req, compiled || x->req->get.n || x->req->workspace, &e) < 0) {
+		give_up(x, &e);
+		return;
+	}
+	if (x->step) {
+		/* A pool refused it: the same once more. */
+		x->state = x->step == &x->res->compile ? RUN_COMPILE : RUN_MAIN;
+		if (launch(x, &e) < 0)
+			step_failed(x, &e);
+	} else if (compiled) {
+		begin_compile(x);
+	} else {
+		begin_main(x);
+	}
+}
+
+static void ask_cold(struct run *x)
 {
 	struct err e = { 0 };
-	struct strlist sent = { 0 };
-	const struct request *r = x->req;
 
-	feeder_init(&x->feeder, x->arena);
-	if (state_log_dir(x->log_dir, sizeof(x->log_dir), &e) < 0 || open_target(x, &e) < 0 || open_stdin(x, &e) < 0 || feed_files(x, &sent, &e) < 0 ||
-	    make_jar(x, &e) < 0) {
-		verdict_error(&x->res->verdict, &e);
+	x->state = RUN_SOCKET;
+	if (pool_cold(x->pool, &x->link, &e) < 0)
+		give_up(x, &e);
+}
+
+static void on_socket(struct run *x, int sock)
+{
+	struct err e = { 0 };
+
+	if (link_direct(&x->link, sock, &e) < 0) {
+		give_up(x, &e);
+	} else if (x->cancelled) {
+		give_up_cancelled(x);
+	} else {
+		begin_jar(x);
+	}
+}
+
+static void on_failed(struct run *x, const struct err *e)
+{
+	/* A reason of our own (a file that could not be read) is the better one, but for artifacts the maker's is. */
+	if (!x->failed || x->state == RUN_EXPORT)
+		x->err = *e;
+	x->failed = true;
+	if (in_step(x))
+		end_step(x);
+	else
+		give_up(x, &x->err);
+}
+
+static void on_exited(struct run *x)
+{
+	bool compile = x->state == RUN_COMPILE;
+
+	if (!end_step(x))
+		return;
+	if (compile)
+		after_compile(x);
+	else
+		after_main(x);
+}
+
+/* An answer that belongs to no question of this state is late, and nobody's. */
+static void on_link(struct link *l, const struct link_event *ev)
+{
+	struct run *x = CONTAINER_OF(l, struct run, link);
+
+	if (ev->facts) {
+		x->res->facts = *ev->facts;
+		x->res->have_facts = true;
+	}
+	switch (ev->type) {
+	case LINK_MADE:
+		break;
+	case LINK_EXITED:
+		if (!in_step(x))
+			break;
+		x->step->evidence = *ev->evidence;
+		on_exited(x);
+		break;
+	case LINK_SCRUBBED:
+		if (x->state == RUN_SCRUB)
+			begin_main(x);
+		break;
+	case LINK_ENDED:
+		if (x->state == RUN_END && x->cancelled)
+			give_up_cancelled(x);
+		else if (x->state == RUN_END)
+			begin_export(x);
+		break;
+	case LINK_EXPORTED:
+		x->exported = true;
+		if (x->state == RUN_EXPORT && x->files.fd < 0)
+			end_export(x);
+		break;
+	case LINK_FAILED:
+		on_failed(x, ev->err);
+		break;
+	case LINK_REFUSED:
+		close_pipes(x);
+		ask_cold(x);
+		break;
+	case LINK_SOCKET:
+		on_socket(x, ev->fd);
+		break;
+	}
+}
+
+static void finish(struct run *x)
+{
+	x->state = RUN_DONE;
+	close_pipes(x);
+	close_source(x);
+	watch_close(&x->files);
+	fd_close(&x->target);
+	feeder_done(&x->feeder);
+	artifacts_done(&x->res->files);
+	if (x->link.ops)
+		x->link.ops->done(&x->link);
+	x->finished(x);
+}
+
+void run_cancel(struct run *x)
+{
+	if (in_step(x)) {
+		x->cancelled = true;
+		ask_kill(x, JAR_ENDED_CANCELLED);
+	} else if (x->state != RUN_DONE) {
+		x->cancelled = true;
+		/* A place in a pool is ours until its keeper has answered. */
+		if (!x->pool || x->link.sock.fd >= 0)
+			give_up_cancelled(x);
+	}
+}
+
+void run_interrupt(struct run *x)
+{
+	if (in_step(x) && x->interrupts++ == 0)
+		x->link.ops->signal(&x->link, SIGINT);
+	else
+		run_cancel(x);
+}
+
+void run_init(struct run *x, struct loop *loop, const struct run_options *opt, void (*finished)(struct run *))
+{
+	memset(x, 0, sizeof(*x));
+	x->loop = x->link.loop = loop;
+	x->opt = opt;
+	x->finished = finished;
+	x->link.event = on_link;
+	x->state = RUN_DONE;
+}
+
+/* The state folder once a process: a million runs of a batch need not ask for it again. */
+static int log_dir(const char **out, struct err *e)
+{
+	static char dir[400];
+
+	if (!dir[0] && state_log_dir(dir, sizeof(dir), e) < 0) {
+		dir[0] = '\0';
+		return -1;
+	}
+	*out = dir;
+	return 0;
+}
+
+/* Everything that can be said no to before there is a jar. */
+static int prepare(struct run *x, struct err *e)
+{
+	return log_dir(&x->log_dir, e) < 0 || open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0 ? -1 : 0;
+}
+
+static void reset(struct run *x, const struct request *req, struct arena *a, struct result *res)
+{
+	x->req = req;
+	x->arena = a;
+	x->res = res;
+	x->pool = NULL;
+	x->state = RUN_SOCKET;
+	x->step = NULL;
+	x->sent = (struct strlist){ 0 };
+	x->interrupts = 0;
+	x->cancelled = x->killed = x->exited = x->failed = x->exported = x->source_plain = false;
+	x->in_block = NULL;
+	x->in_left = 0;
+	x->target = -1;
+	x->in.fd = x->out[0].fd = x->out[1].fd = x->feed.fd = x->files.fd = x->source.fd = x->link.sock.fd = -1;
+	x->in.added = x->out[0].added = x->out[1].added = x->feed.added = x->files.added = x->source.added = x->link.sock.added = false;
+	x->source.ready = on_source;
+	x->link.ops = NULL;
+	x->link.pool = NULL;
+	feeder_init(&x->feeder, a);
+	artifacts_init(&res->files, a);
+}
+
+void run_begin(struct run *x, const struct request *req, int keeper, struct arena *a, struct result *res)
+{
+	struct err e = { 0 };
+
+	reset(x, req, a, res);
+	if (prepare(x, &e) < 0 || link_direct(&x->link, keeper, &e) < 0) {
+		give_up(x, &e);
 		return;
 	}
-	if (r->lang && r->lang->compile) {
-		/* The program's input is not the compiler's. */
-		int source = take_fd(&x->in_source);
-		size_t left = x->in_left;
+	begin_jar(x);
+}
 
-		x->in_left = 0;
-		if (compile_step(x) < 0) {
-			fd_close(&source);
-			return;
-		}
-		x->in_source = source;
-		x->in_left = left;
-		x->in_data = r->stdin_data;
-	}
-	if (run_step(x) < 0)
+void run_begin_pooled(struct run *x, const struct request *req, struct pool *pool, uint32_t number, struct arena *a, struct result *res)
+{
+	struct err e = { 0 };
+
+	reset(x, req, a, res);
+	x->pool = pool;
+	x->link.number = number;
+	if (prepare(x, &e) < 0) {
+		give_up(x, &e);
 		return;
-	if ((r->get.n || r->workspace) && export_files(x, &sent, &e) < 0) {
-		verdict_error(&x->res->verdict, &e);
-		if (x->cancelled)
-			verdict_cancelled(&x->res->verdict);
 	}
+	if (!pool_can_serve(req)) {
+		ask_cold(x);
+		return;
+	}
+	pool_link(pool, &x->link);
+	begin_jar(x);
+}
+
+/* ---- one run alone ---- */
+
+struct alone {
+	struct run run;
+	struct watch signals;
+	bool over;
+};
+
+static void on_over(struct run *x)
+{
+	CONTAINER_OF(x, struct alone, run)->over = true;
+}
+
+/* Ctrl-C goes to the program once; the second one, and every other signal, ends the run. */
+static void on_signal(struct watch *w, uint32_t events)
+{
+	struct alone *o = CONTAINER_OF(w, struct alone, signals);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGINT)
+		run_interrupt(&o->run);
+	else
+		run_cancel(&o->run);
 }
 
 void run_execute(const struct request *req, const struct run_options *opt, struct client *client, struct arena *a,
 		 struct result *res)
 {
-	static struct run x;
+	static struct alone o;
+	struct loop loop;
+	struct err e = { 0 };
 	sigset_t set, old;
 
-	memset(&x, 0, sizeof(x));
-	x.req = req;
-	x.opt = opt;
-	x.client = client;
-	x.arena = a;
-	x.res = res;
-	x.target = x.in_source = x.in = x.feed = x.out[0] = x.out[1] = -1;
-	artifacts_init(&res->files, a);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &old);
-	x.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	execute(&x);
-	fd_close(&x.signals);
-	fd_close(&x.target);
-	fd_close(&x.in_source);
-	feeder_done(&x.feeder);
+	o.over = false;
+	o.signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal };
+	if (loop_init(&loop, &e) < 0 || loop_want(&loop, &o.signals, EPOLLIN) < 0) {
+		verdict_error(&res->verdict, &e);
+	} else {
+		run_init(&o.run, &loop, opt, on_over);
+		run_begin(&o.run, req, take_fd(&client->sock), a, res);
+		while (!o.over)
+			loop_wait(&loop, -1);
+	}
+	watch_close(&o.signals);
+	loop_done(&loop);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 

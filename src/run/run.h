@@ -3,7 +3,11 @@
 #ifndef BELLJAR_RUN_RUN_H
 #define BELLJAR_RUN_RUN_H
 
+#include "base/loop.h"
 #include "run/client.h"
+#include "run/feeder.h"
+#include "run/link.h"
+#include "run/pool.h"
 #include "run/result.h"
 
 struct run_options {
@@ -11,7 +15,51 @@ struct run_options {
 	bool terminal[2]; /* that of stdout, stderr is a terminal: escape control sequences */
 };
 
-/* Executes the request. Always fills `res`, whatever happens: an error becomes its verdict. `client` is a started keeper. */
+enum run_state { RUN_SOCKET, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_END, RUN_EXPORT, RUN_DONE };
+
+/* A run under way; run.c says how it moves. The same structure can serve one run after another. */
+struct run {
+	struct loop *loop;
+	const struct run_options *opt;
+	void (*finished)(struct run *x); /* the result is complete; the run may be begun anew, but not from inside of this call */
+	struct pool *pool;		 /* NULL: a keeper of its own */
+	const struct request *req;
+	struct arena *arena;
+	struct result *res;
+	enum run_state state;
+	struct link link;
+	struct strlist sent; /* what of --workspace went in, to see later what is gone */
+	const char *log_dir;
+	int target; /* folder that files come back to, -1: none */
+	unsigned interrupts;
+	bool cancelled; /* a signal asked for the end */
+	/* the step under way */
+	struct step_result *step;
+	struct feeder feeder;
+	struct watch feed, in, out[2]; /* our ends of the guest's pipes */
+	struct watch source;	       /* where stdin comes from, -1: memory or nothing */
+	bool source_plain;	       /* it is a file: always ready */
+	const char *in_data;
+	size_t in_left;
+	char *in_block;
+	bool killed, exited, failed;
+	struct err err;
+	/* files that come out */
+	struct watch files;
+	bool exported;
+};
+
+void run_init(struct run *x, struct loop *loop, const struct run_options *opt, void (*finished)(struct run *));
+/* Begins the request on a keeper of its own (a socket that is closed at the end), or on a pool's, under a number that no other run of the
+ * pool has. `finished` always comes, perhaps at once, and then `res` is complete: an error becomes its verdict. */
+void run_begin(struct run *x, const struct request *req, int keeper, struct arena *a, struct result *res);
+void run_begin_pooled(struct run *x, const struct request *req, struct pool *pool, uint32_t number, struct arena *a, struct result *res);
+/* The user's Ctrl-C: the program gets it; the second one cancels. */
+void run_interrupt(struct run *x);
+/* Ends it; `finished` comes when that has happened. */
+void run_cancel(struct run *x);
+
+/* Executes one request on a started keeper and waits for its end, passing signals on. */
 void run_execute(const struct request *req, const struct run_options *opt, struct client *client, struct arena *a,
 		 struct result *res);
 void run_result_done(struct result *res);

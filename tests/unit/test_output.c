@@ -59,7 +59,7 @@ TEST(head_marker_tail)
 			char *v;
 
 			make_text(text, len);
-			assert_int_equal(output_init(&o, 21, 1000, &err), 0);
+			output_init(&o, 21, 1000);
 			assert_int_equal(feed(&o, text, len, step), 0);
 			assert_int_equal(o.total, len);
 			assert_int_equal(output_truncated(&o), len > 21);
@@ -84,7 +84,7 @@ TEST(the_log_holds_everything)
 		char *v, mark[256];
 
 		unlink(log_name);
-		assert_int_equal(output_init(&o, 100, 100000, &err), 0);
+		output_init(&o, 100, 100000);
 		o.keep_log = true;
 		assert_int_equal(feed(&o, text, 5000, step), 0);
 		assert_int_equal(o.logged, 5000);
@@ -102,7 +102,7 @@ TEST(no_log_for_what_fits)
 	struct output o;
 
 	unlink(log_name);
-	assert_int_equal(output_init(&o, 100, 1000, &err), 0);
+	output_init(&o, 100, 1000);
 	o.keep_log = true;
 	assert_int_equal(feed(&o, "0123456789", 10, 3), 0);
 	assert_false(temp_has(&t, "log"));
@@ -119,7 +119,7 @@ TEST(the_log_never_goes_through_what_is_there)
 	temp_write(&other, "x", "safe");
 	snprintf(target, sizeof(target), "%s/x", other.path);
 	assert_int_equal(symlink(target, log_name), 0);
-	assert_int_equal(output_init(&o, 4, 1000, &err), 0);
+	output_init(&o, 4, 1000);
 	o.keep_log = true;
 	assert_int_equal(feed(&o, "0123456789", 10, 10), -1);
 	assert_string_equal(temp_read(&other, "x"), "safe");
@@ -135,7 +135,7 @@ TEST(the_cap_of_the_log)
 
 		make_text(text, 100);
 		unlink(log_name);
-		assert_int_equal(output_init(&o, 8, 30, &err), 0);
+		output_init(&o, 8, 30);
 		o.keep_log = true;
 		assert_int_equal(feed(&o, text, 100, step), 1);
 		assert_int_equal(o.total, 30);
@@ -144,7 +144,7 @@ TEST(the_cap_of_the_log)
 		output_done(&o);
 		/* Exactly the cap is not past it. */
 		unlink(log_name);
-		assert_int_equal(output_init(&o, 8, 30, &err), 0);
+		output_init(&o, 8, 30);
 		assert_int_equal(feed(&o, text, 30, step), 0);
 		output_done(&o);
 	}
@@ -163,7 +163,7 @@ TEST(cut_between_characters)
 
 			for (int i = 0; i < 40; i++)
 				strcat(text, chars[c]);
-			assert_int_equal(output_init(&o, cap, 1000, &err), 0);
+			output_init(&o, cap, 1000);
 			assert_int_equal(feed(&o, text, strlen(text), 7), 0);
 			v = view(&o);
 			mark = strstr(v, "\n[belljar: ");
@@ -185,7 +185,7 @@ TEST(bytes_that_are_no_utf8_survive)
 
 	for (int i = 0; i < 256; i++)
 		text[i] = (char)i;
-	assert_int_equal(output_init(&o, 1000, 1000, &err), 0);
+	output_init(&o, 1000, 1000);
 	assert_int_equal(feed(&o, text, 256, 9), 0);
 	{
 		auto_buf b = BUF_INIT(1000);
@@ -205,7 +205,7 @@ TEST(tiny_caps)
 		struct output o;
 		char *v;
 
-		assert_int_equal(output_init(&o, cap, 1000, &err), 0);
+		output_init(&o, cap, 1000);
 		assert_int_equal(feed(&o, "abcdefgh", 8, 3), 0);
 		v = view(&o);
 		assert_non_null(strstr(v, "left out"));
@@ -337,7 +337,7 @@ TEST(live_output_is_escaped_on_a_terminal)
 	int p[2];
 
 	assert_int_equal(pipe(p), 0);
-	assert_int_equal(output_init(&o, 100, 1000, &err), 0);
+	output_init(&o, 100, 1000);
 	o.live = p[1];
 	o.escape = true;
 	assert_int_equal(feed(&o, "a\033[2Jb", 6, 2), 0);
@@ -359,7 +359,7 @@ TEST(colours_end_with_the_stream)
 	int p[2];
 
 	assert_int_equal(pipe2(p, O_NONBLOCK), 0);
-	assert_int_equal(output_init(&o, 100, 1000, &err), 0);
+	output_init(&o, 100, 1000);
 	o.live = p[1];
 	o.escape = true;
 	assert_int_equal(feed(&o, "plain", 5, 5), 0);

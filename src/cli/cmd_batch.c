@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar batch: one request a line in, one result a line out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/cli.h"
+#include "kernel/caps.h"
+#include "run/batch.h"
+#include "run/client.h"
+#include "run/confine.h"
+#include "run/state.h"
+
+struct batch_options {
+	struct request req; /* first: the rows of request.h fill it */
+	uint64_t jobs, queue;
+	const char *out, *preload;
+	struct strlist files_from;
+	bool unordered, resume, busy, recycle, quiet;
+};
+
+#define AT(field) offsetof(struct batch_options, field)
+
+static const struct opt batch_opts[] = {
+	{ "jobs", 'j', "N", NULL, OPT_U64, AT(jobs), NULL, 1, POOL_CEILING_MAX, 0, "runs at once (default: two for each CPU)" },
+	{ "unordered", 'u', NULL, NULL, OPT_FLAG, AT(unordered), NULL, 0, 0, 0, "results as they finish, not in the order of the lines" },
+	{ "out", 'o', "FILE", NULL, OPT_STR, AT(out), NULL, 0, 0, 0, "write the results there (default: standard output)" },
+	{ "resume", 'r', NULL, NULL, OPT_FLAG, AT(resume), NULL, 0, 0, 0, "skip what --out has results of already, and add to it" },
+	{ "queue", 0, "N", "1024", OPT_U64, AT(queue), NULL, 1, 65536, 0, "requests that may wait" },
+	{ "busy", 0, NULL, NULL, OPT_FLAG, AT(busy), NULL, 0, 0, 0, "answer error/busy when the queue is full, instead of reading no further" },
+	{ "files-from", 0, "DIR", NULL, OPT_LIST, AT(files_from), NULL, 0, 0, 0,
+	  "requests may take files (files.source) from beneath this folder; may be repeated" },
+	{ "recycle", 0, NULL, NULL, OPT_FLAG, AT(recycle), NULL, 0, 0, 0, "a jar that is proven clean serves the same client again" },
+	{ "preload", 0, "A,B,C", NULL, OPT_STR, AT(preload), NULL, 0, 0, 0, "Python modules that are imported before any request" },
+	{ "lang", 'l', "NAME", NULL, OPT_STR, REQUEST_AT(language), NULL, 0, 0, 0, "language of lines that name none (default python)" },
+	{ "client", 0, "NAME", NULL, OPT_STR, REQUEST_AT(client), NULL, 0, 0, 0, "whose lines they are that do not say" },
+	REQUEST_LIMIT_OPTS
+	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
+	{ .name = NULL },
+};
+
+const struct opt_cmd cmd_batch_opts = {
+	.name = "batch",
+	.summary = "run many requests: one JSON object a line in, one result a line out",
+	.usage = "  belljar batch [OPTIONS] FILE.jsonl | -",
+	.details = "A line is a request object (docs/batch.md); limits given as options hold for lines that do not say their own.\n"
+		   "Exit status: 0 all lines were run, whatever became of them; 1 some line was bad or could not be run; 2 usage;\n"
+		   "125 belljar failed; 130 stopped by a signal.",
+	.words = true,
+	.opts = batch_opts,
+};
+
+static const char *const preload_default[] = { "json", "re", "math", "collections", "itertools", "functools", "typing", "random", "datetime" };
+
+/* ---- the pool ---- */
+
+static int add_module(struct pool_open *p, const char *name, size_t len, struct err *e)
+{
+	bool good = len > 0 && len < POOL_MODULE_MAX;
+
+	for (size_t i = 0; good && i < len; i++)
+		good = (name[i] >= '0' && name[i] <= '9') || (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
+		       name[i] == '_' || name[i] == '.';
+	if (!good)
+		return err_set(e, ERR_USAGE, "--preload: '%.*s' is not a module's name", (int)(len < 60 ? len : 60), name);
+	if (p->preload_count == POOL_PRELOAD_MAX)
+		return err_set(e, ERR_USAGE, "--preload: at most %d modules", POOL_PRELOAD_MAX);
+	memcpy(p->preload[p->preload_count++], name, len);
+	return 0;
+}
+
+static int set_preload(struct pool_open *p, const struct batch_options *o, const struct config *c, struct err *e)
+{
+	if (o->preload) {
+		for (const char *s = o->preload; *s;) {
+			size_t n = strcspn(s, ",");
+
+			if (add_module(p, s, n, e) < 0)
+				return -1;
+			s += n + (s[n] == ',');
+		}
+		return 0;
+	}
+	for (size_t i = 0; i < c->pool.preload.n; i++)
+		if (add_module(p, c->pool.preload.v[i], strlen(c->pool.preload.v[i]), e) < 0)
+			return -1;
+	for (size_t i = 0; !c->pool.preload.n && i < sizeof(preload_default) / sizeof(preload_default[0]); i++)
+		add_module(p, preload_default[i], strlen(preload_default[i]), e);
+	return 0;
+}
+
+static int set_pool(struct batch_setup *s, struct batch_options *o, const struct config *c, struct err *e)
+{
+	struct pool_open *p = &s->open;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	p->op = POOL_OPEN;
+	if (!o->jobs)
+		o->jobs = cpus > 0 && cpus < POOL_CEILING_MAX / 2 ? (uint64_t)cpus * 2 : POOL_CEILING_MAX;
+	if (c->pool.ceiling && o->jobs > c->pool.ceiling)
+		o->jobs = c->pool.ceiling;
+	/* Each run at once, and as many made ahead of the next. */
+	p->ceiling = (uint32_t)(c->pool.ceiling ? c->pool.ceiling : o->jobs * 2 < POOL_CEILING_MAX ? o->jobs * 2 : POOL_CEILING_MAX);
+	p->floor = (uint32_t)(c->pool.floor ? c->pool.floor : o->jobs);
+	if (p->floor > p->ceiling)
+		p->floor = p->ceiling;
+	p->zygotes = (uint32_t)c->pool.zygotes;
+	p->disk_bytes = o->req.limits.disk_bytes;
+	p->recycle = o->recycle || c->pool.recycle;
+	s->jobs = (size_t)o->jobs;
+	return set_preload(p, o, c, e);
+}
+
+/* ---- files ---- */
+
+static int bad_file(struct err *e, const char *what, const char *name)
+{
+	err_sys(e, "%s%s", what, name);
+	e->kind = ERR_INPUT;
+	return -1;
+}
+
+static int open_input(struct batch_setup *s, const char *name, struct err *e)
+{
+	struct stat st;
+
+	s->in = strcmp(name, "-") == 0 ? 0 : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (s->in < 0 || fstat(s->in, &st) < 0)
+		return bad_file(e, "", name);
+	return S_ISDIR(st.st_mode) ? err_set(e, ERR_INPUT, "%s is a folder, not lines of requests", name) : 0;
+}
+
+/* Standard output may be somebody else's too: opened anew it can be told not to block without changing theirs. */
+static void open_stdout(struct batch_setup *s)
+{
+	struct stat st;
+	int fd = fstat(1, &st) == 0 && S_ISFIFO(st.st_mode) ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) : -1;
+
+	s->out = fd >= 0 ? fd : 1;
+	s->out_waits = fd >= 0;
+}
+
+static int open_output(struct batch_setup *s, const struct batch_options *o, struct err *e)
+{
+	struct stat in, out;
+
+	if (!o->out || strcmp(o->out, "-") == 0) {
+		open_stdout(s);
+		return 0;
+	}
+	s->out = open(o->out, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | (o->resume ? 0 : O_EXCL), 0666);
+	if (s->out < 0 && errno == EEXIST) {
+		/* A FIFO or a device is nobody's results; a file may be. */
+		s->out = open(o->out, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		if (s->out >= 0 && (fstat(s->out, &out) < 0 || (S_ISREG(out.st_mode) && out.st_size > 0))) {
+			err_set(e, ERR_INPUT, "--out: %s has something in it", o->out);
+			return err_hint(e, "--resume adds to it; or remove it first");
+		}
+	}
+	if (s->out < 0)
+		return bad_file(e, "--out: ", o->out);
+	if (fstat(s->in, &in) == 0 && fstat(s->out, &out) == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		return err_set(e, ERR_USAGE, "--out: %s is the input", o->out);
+	return 0;
+}
+
+static int resolve_folders(struct strlist *dirs, struct arena *a, struct err *e)
+{
+	for (size_t i = 0; i < dirs->n; i++) {
+		auto_free char *real = realpath(dirs->v[i], NULL);
+		struct stat st;
+
+		if (!real || stat(real, &st) < 0)
+			return bad_file(e, "--files-from: ", dirs->v[i]);
+		if (!S_ISDIR(st.st_mode))
+			return err_set(e, ERR_INPUT, "--files-from: %s is not a folder", dirs->v[i]);
+		dirs->v[i] = arena_dup(a, real);
+	}
+	return 0;
+}
+
+/* ---- rights ---- */
+
+static void raise_nofile(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static int confine(const struct batch_options *o, const struct state_run *entry, struct arena *a, struct err *e)
+{
+	char state[400], *runs = arena_dup(a, entry->path);
+	struct confine c = { .state_dir = state, .files = &o->files_from };
+	bool weaker = false;
+
+	/* Made now, with what is in it: afterwards nothing above it can be. */
+	if (state_log_dir(state, sizeof(state), e) < 0 || state_dir(state, sizeof(state), e) < 0)
+		return -1;
+	*strrchr(runs, '/') = '\0';
+	c.runs_dir = runs;
+	if (confine_front(&c, &weaker, e) < 0)
+		return -1;
+	if (weaker && !o->quiet)
+		fprintf(stderr, "belljar: weaker on this host: no Landlock around the front (belljar doctor says more)\n");
+	return 0;
+}
+
+/* What this process needs of its rights until the files are open: reading and writing the caller's. */
+static int drop_rights(struct err *e)
+{
+	if ((caps_effective() & CAP_BIT(CAP_SETPCAP)) && caps_drop_bounding(e) < 0)
+		return -1;
+	return client_drop_rights(e);
+}
+
+static int check_options(const struct batch_options *o, const struct opt_rest *rest, struct err *e)
+{
+	if (rest->words.n != 1 || rest->dashes) {
+		err_set(e, ERR_USAGE, rest->words.n ? "give one file of requests" : "no file of requests");
+		return err_hint(e, "belljar batch FILE.jsonl, or - for standard input");
+	}
+	if (o->resume && (!o->out || strcmp(o->out, "-") == 0)) {
+		err_set(e, ERR_USAGE, "--resume needs --out FILE: that is where it looks what is done");
+		return err_hint(e, "belljar batch --resume --out results.jsonl requests.jsonl");
+	}
+	return 0;
+}
+
+static int prepare(struct batch_setup *s, struct batch_options *o, const struct config *c, const struct opt_rest *rest, struct state_run *entry,
+		   struct arena *a, struct err *e)
+{
+	char id[32];
+
+	s->defaults = &o->req;
+	s->config = c;
+	s->files_from = &o->files_from;
+	s->queue = (size_t)o->queue;
+	s->unordered = o->unordered;
+	s->busy = o->busy;
+	s->quiet = o->quiet;
+	s->progress = !o->quiet && isatty(2);
+	state_new_id(id);
+	raise_nofile();
+	if (check_options(o, rest, e) < 0 || set_pool(s, o, c, e) < 0 || resolve_folders(&o->files_from, a, e) < 0 ||
+	    open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 ||
+	    state_register(entry, id, arena_fmt(a, "batch %s", rest->words.v[0]), e) < 0)
+		return -1;
+	return confine(o, entry, a, e);
+}
+
+int cmd_batch(int argc, char **argv)
+{
+	static struct batch_options o;
+	static struct batch_setup setup;
+	static struct config config;
+	struct arena arena = { 0 };
+	struct opt_rest rest;
+	struct err e = { 0 }, start_error = { 0 };
+	struct client client = { -1 };
+	struct state_run entry = { .fd = -1 };
+	struct resume done = { 0 };
+	int status = 125;
+
+	_Static_assert(offsetof(struct batch_options, req) == 0, "rows of request.h count from there");
+	/* First of all, before anything foreign is read: it fills its pool while we read our options. */
+	bool early = client_start(&client, true, &start_error) == 0;
+
+	if (drop_rights(&e) < 0)
+		return cli_error(&e);
+	opt_defaults(batch_opts, &o, &arena);
+	if (config_load(&config, &o.req, &arena, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
+	if (cli_parse(&cmd_batch_opts, argc, argv, &o, &rest, &arena, &status))
+		goto out;
+	if (!early) {
+		status = cli_error(&start_error);
+		goto out;
+	}
+	if (prepare(&setup, &o, &config, &rest, &entry, &arena, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
+	if (o.resume && resume_load(&done, setup.out, o.out, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
+	setup.resume = o.resume ? &done : NULL;
+	setup.keeper = take_fd(&client.sock);
+	status = batch_run(&setup, &e);
+	if (e.msg[0])
+		cli_error(&e);
+out:
+	state_unregister(&entry);
+	resume_done(&done);
+	client_close(&client);
+	arena_free(&arena);
+	return status;
+}

@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many runs at once: one request a line in, one result a line out. */
+#include "run/batch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/lines.h"
+#include "run/queue.h"
+#include "run/run.h"
+#include "run/state.h"
+
+/*
+ * Theory of operation
+ *
+ *	lines -> task (a request) -> queue, by client -> slot (a run) -> result line -> held until its turn -> out
+ *
+ * Everything is bounded. Lines are read only while there is room in the queue and in the window of results that wait for an earlier line;
+ * nothing is begun while results wait to be written. Each round of the event loop ends with one write of all results that are ready, so
+ * that whoever writes a line and waits gets its result at once.
+ */
+
+#define QUEUE_BYTES_MAX (64U << 20)  /* of lines that wait */
+#define HELD_BYTES_MAX	(256U << 20) /* of results that wait for an earlier line: past it only the earliest is begun */
+#define OUT_BYTES_MAX	(4U << 20)   /* of results that wait to be written: past it nothing is begun */
+#define BUSY_WINDOW	16384	     /* results of lines that were turned away wait for their turn too */
+#define PROGRESS_MS	200
+
+/* A request that waits or runs. */
+struct task {
+	struct queue_item item;
+	struct task *next; /* of the free ones */
+	struct arena arena;
+	struct request req;
+	uint64_t line;
+};
+
+/* A run under way. */
+struct slot {
+	struct run run;
+	struct result res;
+	struct task *task; /* NULL: free */
+	struct slot *next; /* of the finished, or free, ones */
+	struct batch *batch;
+};
+
+/* A result that waits for its turn. */
+struct held {
+	char *text; /* NULL: not there yet */
+	size_t len;
+};
+
+struct batch {
+	const struct batch_setup *setup;
+	struct loop loop;
+	struct pool pool;
+	struct lines lines;
+	struct watch in, out, signals;
+	bool in_plain; /* a file: always ready */
+	bool ended;    /* the input is */
+	struct queue queue;
+	struct task *free_tasks;
+	struct slot *slots, *free_slots, *finished;
+	size_t running;
+	/* results */
+	struct held *held; /* ring of `window` places, by seq */
+	size_t window, held_bytes;
+	uint64_t next_seq, write_seq; /* the next request's, the next result's */
+	struct buf scratch, text;
+	size_t written; /* of `text` */
+	/* the end */
+	unsigned signalled;
+	bool broken; /* some line was bad or could not be run */
+	bool lost;   /* the output cannot be written */
+	struct err *err;
+	/* progress */
+	uint64_t done, failed, began_ns, shown_ns;
+	off_t in_size;
+};
+
+static const struct run_options quietly = { .live = false };
+
+/* ---- results ---- */
+
+/* What is written is one result after the other; `text` keeps what the reader did not take yet. */
+static void flush(struct batch *b)
+{
+	while (b->written < b->text.len && !b->lost) {
+		ssize_t n = write(b->out.fd, b->text.data + b->written, b->text.len - b->written);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN && b->setup->out_waits) {
+			loop_want(&b->loop, &b->out, EPOLLOUT);
+			return;
+		}
+		if (n < 0) {
+			err_sys(b->err, "write the results");
+			b->lost = true;
+			return;
+		}
+		b->written += (size_t)n;
+	}
+	if (b->out.added)
+		loop_forget(&b->loop, &b->out);
+	if (b->text.cap > OUT_BYTES_MAX)
+		buf_done(&b->text);
+	b->text.len = b->written = 0;
+}
+
+static void on_out(struct watch *w, uint32_t events)
+{
+	(void)events;
+	flush(CONTAINER_OF(w, struct batch, out));
+}
+
+static void add_text(struct batch *b, const char *data, size_t len)
+{
+	if (buf_add(&b->text, data, len) < 0) {
+		err_set(b->err, ERR_INTERNAL, "no memory for %zu bytes of results", len);
+		b->lost = true;
+	}
+}
+
+static struct held *place(struct batch *b, uint64_t seq)
+{
+	return &b->held[seq % b->window];
+}
+
+/* Gives out what is ready in order. With `all`, gaps of requests that will never be run are passed over. */
+static void give_out(struct batch *b, bool all)
+{
+	for (; b->write_seq < b->next_seq; b->write_seq++) {
+		struct held *h = place(b, b->write_seq);
+
+		if (!h->text && !all)
+			return;
+		if (!h->text)
+			continue;
+		add_text(b, h->text, h->len);
+		b->held_bytes -= h->len;
+		free(h->text);
+		h->text = NULL;
+	}
+}
+
+/* One result, in `scratch`. */
+static void deliver(struct batch *b, uint64_t seq)
+{
+	struct held *h = place(b, seq);
+
+	if (b->setup->unordered) {
+		add_text(b, b->scratch.data, b->scratch.len);
+		/* The window only moves over results that were given out. */
+		h->text = b->scratch.data;
+		while (b->write_seq < b->next_seq && place(b, b->write_seq)->text)
+			place(b, b->write_seq++)->text = NULL;
+		return;
+	}
+	if (seq == b->write_seq) {
+		add_text(b, b->scratch.data, b->scratch.len);
+		b->write_seq++;
+		give_out(b, false);
+		return;
+	}
+	h->len = b->scratch.len;
+	h->text = malloc(h->len + 1);
+	if (!h->text)
+		abort(); /* a front without memory has nothing to say */
+	memcpy(h->text, b->scratch.data, h->len);
+	b->held_bytes += h->len;
+}
+
+/* The verdict is complete: a line of output. */
+static void tell(struct batch *b, const struct result *res, const struct task *t)
+{
+	const struct verdict *v = &res->verdict;
+
+	b->done++;
+	b->failed += v->status != STATUS_COMPLETED || !v->exited || v->exit_code != 0;
+	/* A program that does not compile was run as far as it can be. */
+	b->broken = b->broken || (v->status == STATUS_ERROR && v->reason != REASON_SYNTAX);
+	if (b->scratch.cap > OUT_BYTES_MAX)
+		buf_done(&b->scratch);
+	b->scratch.len = 0;
+	if (result_add_line(res, &t->req, t->line, &b->scratch) < 0) {
+		err_set(b->err, ERR_INTERNAL, "no memory for a result");
+		b->lost = true;
+		return;
+	}
+	deliver(b, t->item.seq);
+}
+
+/* ---- tasks ---- */
+
+static struct task *task_new(struct batch *b)
+{
+	struct task *t = b->free_tasks;
+
+	if (t)
+		b->free_tasks = t->next;
+	else
+		t = calloc(1, sizeof(*t));
+	if (!t)
+		abort(); /* a front without memory has nothing to say */
+	request_copy(&t->req, b->setup->defaults);
+	return t;
+}
+
+static void task_free(struct batch *b, struct task *t)
+{
+	arena_reset(&t->arena);
+	t->next = b->free_tasks;
+	b->free_tasks = t;
+}
+
+/* A request that is not run: its result is the error. */
+static void turn_away(struct batch *b, struct task *t, const struct err *e)
+{
+	static struct result res;
+
+	state_new_id(res.execution_id);
+	verdict_error(&res.verdict, e);
+	tell(b, &res, t);
+	task_free(b, t);
+}
+
+static void turn_away_busy(struct batch *b, struct task *t)
+{
+	struct err e = { 0 };
+
+	err_set(&e, ERR_BUSY, "%zu requests are waiting already", b->queue.count);
+	err_hint(&e, "send it again later, or raise --queue (now %zu)", b->setup->queue);
+	turn_away(b, t, &e);
+}
+
+/* The operator named the folders that requests may take files from; the kernel keeps to them too. */
+static int check_sources(const struct batch *b, const struct request *r, struct err *e)
+{
+	for (size_t i = 0; i < r->file_count; i++) {
+		const char *path = r->files[i].source;
+		bool beneath = false;
+
+		for (size_t k = 0; path && k < b->setup->files_from->n; k++) {
+			const char *dir = b->setup->files_from->v[k];
+			size_t n = strlen(dir);
+
+			beneath = beneath || (strncmp(path, dir, n) == 0 && (path[n] == '/' || dir[n - 1] == '/'));
+		}
+		if (path && (!beneath || strstr(path, "/../") || (strlen(path) > 2 && strcmp(path + strlen(path) - 3, "/..") == 0))) {
+			err_set(e, ERR_DENIED, "request: 'files.source': '%.200s' is a path of the host that this batch may not read", path);
+			return err_hint(e, "give its bytes as 'content' or 'base64', or start the batch with --files-from DIR (absolute paths beneath it)");
+		}
+	}
+	return 0;
+}
+
+static int read_task(struct batch *b, struct task *t, const char *text, size_t len, struct err *e)
+{
+	if (request_from_json(&t->req, text, len, &t->arena, e) < 0)
+		return -1;
+	if (check_sources(b, &t->req, e) < 0 || request_resolve(&t->req, &t->arena, e) < 0)
+		return -1;
+	return config_allows(b->setup->config, &t->req, e);
+}
+
+static bool is_blank(const char *text, size_t len)
+{
+	while (len && (*text == ' ' || *text == '\t' || *text == '\r')) {
+		text++;
+		len--;
+	}
+	return !len;
+}
+
+static void take_line(struct batch *b, enum lines_result got, const char *text, size_t len)
+{
+	struct task *t;
+	struct err e = { 0 };
+	int rc = -1;
+
+	if (got == LINES_LINE && is_blank(text, len))
+		return;
+	t = task_new(b);
+	t->line = b->lines.number;
+	if (got == LINES_LONG) {
+		err_set(&e, ERR_REQUEST, "line %llu is longer than 256 MiB", (unsigned long long)t->line);
+		err_hint(&e, "large inputs go in as files, with --files-from");
+	} else {
+		rc = read_task(b, t, text, len, &e);
+	}
+	if (b->setup->resume && resume_has(b->setup->resume, t->req.id, t->line)) {
+		task_free(b, t);
+		return;
+	}
+	t->item.seq = b->next_seq++;
+	t->item.bytes = len;
+	t->item.client = pool_client(t->req.client);
+	if (rc < 0) {
+		turn_away(b, t, &e);
+		return;
+	}
+	struct queue_item *out = queue_push(&b->queue, &t->item);
+	if (out)
+		turn_away_busy(b, CONTAINER_OF(out, struct task, item));
+}
+
+/* ---- input ---- */
+
+static bool can_take(const struct batch *b)
+{
+	return !b->signalled && !b->pool.dead && !b->lost && b->next_seq - b->write_seq < b->window &&
+	       b->text.len - b->written < OUT_BYTES_MAX && (b->setup->busy || !queue_is_full(&b->queue));
+}
+
+/* All lines that there is room for. */
+static void take_lines(struct batch *b)
+{
+	while (!b->ended && can_take(b)) {
+		const char *text = NULL;
+		size_t len = 0;
+		enum lines_result got = lines_next(&b->lines, &text, &len, NULL);
+
+		if (got == LINES_END)
+			b->ended = true;
+		else if (got != LINES_MORE)
+			take_line(b, got, text, len);
+		else if (!b->in_plain)
+			break;
+		else if (lines_fill(&b->lines) < 0) {
+			err_sys(b->err, "read the requests");
+			b->ended = b->broken = true;
+		}
+	}
+	if (b->in_plain)
+		return;
+	if (!b->ended && can_take(b))
+		loop_want(&b->loop, &b->in, EPOLLIN);
+	else if (b->in.added)
+		loop_forget(&b->loop, &b->in);
+}
+
+static void on_in(struct watch *w, uint32_t events)
+{
+	struct batch *b = CONTAINER_OF(w, struct batch, in);
+
+	(void)events;
+	if (lines_fill(&b->lines) < 0) {
+		err_sys(b->err, "read the requests");
+		b->ended = b->broken = true;
+	}
+	take_lines(b);
+}
+
+/* ---- slots ---- */
+
+/* Deferred to the end of the round: no structure is used anew while events of its past may still be in hand. */
+static void on_finished(struct run *x)
+{
+	struct slot *s = CONTAINER_OF(x, struct slot, run);
+
+	s->next = s->batch->finished;
+	s->batch->finished = s;
+}
+
+static void end_finished(struct batch *b)
+{
+	struct slot *s;
+
+	while ((s = b->finished)) {
+		b->finished = s->next;
+		tell(b, &s->res, s->task);
+		run_result_done(&s->res);
+		task_free(b, s->task);
+		s->task = NULL;
+		s->next = b->free_slots;
+		b->free_slots = s;
+		b->running--;
+	}
+}
+
+static struct task *next_task(struct batch *b)
+{
+	struct queue_item *i;
+
+	if (b->held_bytes < HELD_BYTES_MAX)
+		i = queue_pop(&b->queue);
+	else
+		/* All that is held waits for one line: no other makes sense now. */
+		i = b->running ? NULL : queue_pop_oldest(&b->queue);
+	return i ? CONTAINER_OF(i, struct task, item) : NULL;
+}
+
+static void begin_some(struct batch *b)
+{
+	while (b->free_slots && !b->signalled && !b->pool.dead && !b->lost && b->text.len - b->written < OUT_BYTES_MAX) {
+		struct task *t = next_task(b);
+		struct slot *s = b->free_slots;
+
+		if (!t)
+			return;
+		b->free_slots = s->next;
+		s->task = t;
+		b->running++;
+		memset(&s->res, 0, sizeof(s->res));
+		state_new_id(s->res.execution_id);
+		run_begin_pooled(&s->run, &t->req, &b->pool, (uint32_t)(s - b->slots) + 1, &t->arena, &s->res);
+		/* One that failed at once makes room for the next. */
+		end_finished(b);
+	}
+}
+
+/* ---- signals ---- */
+
+static void on_signal(struct watch *w, uint32_t events)
+{
+	struct batch *b = CONTAINER_OF(w, struct batch, signals);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (b->signalled++ == 0) {
+		if (!b->setup->quiet)
+			fprintf(stderr, "%sbelljar: stopping when what runs has ended (%zu); once more cancels it\n",
+				b->setup->progress ? "\r\033[K" : "", b->running);
+		return;
+	}
+	for (size_t i = 0; i < b->setup->jobs; i++)
+		if (b->slots[i].task)
+			run_cancel(&b->slots[i].run);
+}
+
+/* ---- progress ---- */
+
+static void print_time(double s, char *out, size_t size)
+{
+	unsigned n = s > 0 && s < 1e8 ? (unsigned)(s + 0.5) : 0;
+
+	if (n < 3600)
+		snprintf(out, size, "%u:%02u", n / 60, n % 60);
+	else
+		snprintf(out, size, "%u:%02u:%02u", n / 3600, n / 60 % 60, n % 60);
+}
+
+static void show_progress(struct batch *b, bool last)
+{
+	uint64_t now = clock_mono_ns();
+	double elapsed = (double)(now - b->began_ns) / 1e9;
+	char bar[64] = "", eta[32], took[32];
+
+	if (!b->setup->progress || (!last && now - b->shown_ns < PROGRESS_MS * NS_PER_MS))
+		return;
+	b->shown_ns = now;
+	print_time(elapsed, took, sizeof(took));
+	if (b->in_size > 0) {
+		double part = (double)b->lines.bytes / (double)b->in_size;
+		int full = (int)(part * 20);
+
+		print_time(part > 0 ? elapsed / part - elapsed : 0, eta, sizeof(eta));
+		snprintf(bar, sizeof(bar), "[%.*s%*s] %3.0f%% ", full, "####################", 20 - full, "", part * 100);
+	}
+	fprintf(stderr, "\r%s%llu done, %.0f/s, %llu failed, %s%s\033[K%s", bar, (unsigned long long)b->done,
+		elapsed > 0 ? (double)b->done / elapsed : 0, (unsigned long long)b->failed, b->in_size > 0 && !last ? "ETA " : "took ",
+		b->in_size > 0 && !last ? eta : took, last ? "\n" : "");
+}
+
+/* ---- the whole ---- */
+
+static void notice(const struct err *e)
+{
+	static char told[8][sizeof(e->msg)];
+
+	/* Once, however often the keeper says it. */
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		if (strcmp(told[i], e->msg) == 0)
+			return;
+		if (!told[i][0]) {
+			snprintf(told[i], sizeof(told[i]), "%s", e->msg);
+			fprintf(stderr, "belljar: %s%s%s\n", e->msg, e->hint[0] ? "; " : "", e->hint);
+			return;
+		}
+	}
+}
+
+static int open_loop(struct batch *b, struct err *e)
+{
+	const struct batch_setup *s = b->setup;
+	struct stat st;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	b->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal };
+	b->in = (struct watch){ .fd = s->in, .ready = on_in };
+	b->out = (struct watch){ .fd = s->out, .ready = on_out };
+	if (loop_init(&b->loop, e) < 0)
+		return -1;
+	if (loop_want(&b->loop, &b->signals, EPOLLIN) < 0)
+		return err_sys(e, "wait for signals");
+	b->in_plain = loop_want(&b->loop, &b->in, EPOLLIN) < 0;
+	if (b->in_plain && fstat(s->in, &st) == 0 && S_ISREG(st.st_mode))
+		b->in_size = st.st_size;
+	return 0;
+}
+
+static int batch_init(struct batch *b, const struct batch_setup *s, struct err *e)
+{
+	memset(b, 0, sizeof(*b));
+	b->setup = s;
+	b->err = e;
+	b->scratch.max = b->text.max = 8ULL << 30;
+	b->window = s->queue + s->jobs + (s->busy ? BUSY_WINDOW : 0);
+	b->held = calloc(b->window, sizeof(*b->held));
+	b->slots = calloc(s->jobs, sizeof(*b->slots));
+	if (!b->held || !b->slots)
+		return err_set(e, ERR_INTERNAL, "no memory for %zu runs at once", s->jobs);
+	lines_init(&b->lines, s->in, BATCH_LINE_MAX);
+	queue_init(&b->queue, s->queue, QUEUE_BYTES_MAX);
+	if (open_loop(b, e) < 0 || pool_init(&b->pool, &b->loop, s->keeper, &s->open, notice, e) < 0)
+		return -1;
+	for (size_t i = s->jobs; i-- > 0;) {
+		struct slot *x = &b->slots[i];
+
+		x->batch = b;
+		run_init(&x->run, &b->loop, &quietly, on_finished);
+		x->next = b->free_slots;
+		b->free_slots = x;
+	}
+	b->began_ns = clock_mono_ns();
+	return 0;
+}
+
+static bool is_over(const struct batch *b)
+{
+	bool stopping = b->signalled || b->pool.dead || b->lost;
+
+	if (b->running && !b->lost)
+		return false;
+	if (b->written < b->text.len && !b->lost && b->signalled < 3)
+		return false;
+	return stopping || (b->ended && !b->queue.count);
+}
+
+static void batch_done(struct batch *b)
+{
+	struct task *t;
+	struct queue_item *i;
+
+	while ((i = queue_pop(&b->queue)))
+		task_free(b, CONTAINER_OF(i, struct task, item));
+	while ((t = b->free_tasks)) {
+		b->free_tasks = t->next;
+		arena_free(&t->arena);
+		free(t);
+	}
+	pool_done(&b->pool);
+	lines_done(&b->lines);
+	buf_done(&b->scratch);
+	buf_done(&b->text);
+	watch_close(&b->signals);
+	loop_done(&b->loop);
+	free(b->held);
+	free(b->slots);
+}
+
+static int status_of(const struct batch *b)
+{
+	if (b->lost || b->pool.dead)
+		return 125;
+	if (b->signalled)
+		return 130;
+	return b->broken;
+}
+
+int batch_run(const struct batch_setup *s, struct err *e)
+{
+	static struct batch b;
+	int status;
+
+	if (batch_init(&b, s, e) < 0)
+		return 125;
+	take_lines(&b);
+	begin_some(&b);
+	flush(&b);
+	while (!is_over(&b)) {
+		loop_wait(&b.loop, s->progress ? PROGRESS_MS : -1);
+		end_finished(&b);
+		begin_some(&b);
+		take_lines(&b);
+		begin_some(&b);
+		/* What was read and not begun is not run any more: results after it wait for nothing. */
+		if (!b.running && (b.signalled || b.pool.dead) && !s->unordered)
+			give_out(&b, true);
+		flush(&b);
+		show_progress(&b, false);
+	}
+	show_progress(&b, true);
+	if (b.pool.dead && !b.lost) {
+		err_set(e, ERR_INTERNAL, "belljar-keeper ended unexpectedly: what was not begun was not run");
+		err_hint(e, "start it again with --resume");
+	}
+	status = status_of(&b);
+	batch_done(&b);
+	return status;
+}

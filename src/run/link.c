@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's link to a keeper that serves it alone (keeper/proto.h). */
+#include "run/link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "keeper/proto.h"
+#include "run/bind.h"
+#include "run/client.h"
+
+void link_close_fds(const int *fds, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+static int ask(struct link *l, const void *req, size_t len, const int *fds, unsigned nfds, struct err *e)
+{
+	struct client c = { l->sock.fd };
+	int rc = client_send(&c, req, len, fds, nfds, e);
+
+	link_close_fds(fds, nfds);
+	return rc;
+}
+
+static int ask_plain(struct link *l, uint32_t op, struct err *e)
+{
+	struct keeper_plain p = { op };
+
+	return ask(l, &p, sizeof(p), NULL, 0, e);
+}
+
+static int direct_make(struct link *l, const struct request *req, bool keep, struct err *e)
+{
+	static struct keeper_make m;
+	int fds[JAR_BINDS_MAX];
+
+	(void)keep;
+	memset(&m, 0, sizeof(m));
+	m.op = KEEPER_MAKE;
+	m.spec.uid = (uint32_t)req->uid;
+	m.spec.disk_bytes = req->limits.disk_bytes;
+	m.spec.pids = req->limits.pids;
+	m.spec.flags = (strcmp(req->network, "host") == 0 ? JAR_NET_HOST : 0) | (req->no_write ? JAR_NO_WRITE : 0) |
+		       (req->allow_degraded ? JAR_DEGRADED : 0);
+	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", req->hostname);
+	for (size_t i = 0; i < req->ro.n; i++) {
+		auto_close int fd = -1;
+
+		/* Checks that there is room before it counts one more. */
+		if (bind_open(req->ro.v[i], &m.spec, &fd, e) < 0) {
+			link_close_fds(fds, m.spec.bind_count);
+			return -1;
+		}
+		fds[m.spec.bind_count - 1] = take_fd(&fd);
+	}
+	return ask(l, &m, sizeof(m), fds, m.spec.bind_count, e);
+}
+
+static int direct_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)
+{
+	struct keeper_start s = { .op = KEEPER_START, .last = last, .limits = *limits };
+
+	return ask(l, &s, sizeof(s), fds, 4, e);
+}
+
+static void direct_kill(struct link *l, uint32_t why)
+{
+	struct keeper_kill k = { KEEPER_KILL, why };
+
+	ask(l, &k, sizeof(k), NULL, 0, NULL);
+}
+
+static void direct_signal(struct link *l, int signal)
+{
+	struct keeper_signal s = { KEEPER_SIGNAL, (uint32_t)signal };
+
+	ask(l, &s, sizeof(s), NULL, 0, NULL);
+}
+
+static int direct_scrub(struct link *l, struct err *e)
+{
+	return ask_plain(l, KEEPER_SCRUB, e);
+}
+
+static int direct_end(struct link *l, struct err *e)
+{
+	return ask_plain(l, KEEPER_END, e);
+}
+
+static int direct_export(struct link *l, const struct export_req *req, int out, struct err *e)
+{
+	static struct keeper_export x;
+
+	x.op = KEEPER_EXPORT;
+	x.req = *req;
+	return ask(l, &x, sizeof(x), &out, 1, e);
+}
+
+static void direct_done(struct link *l)
+{
+	watch_close(&l->sock);
+	l->ops = NULL;
+}
+
+static const struct link_ops direct_ops = { direct_make, direct_start, direct_kill, direct_signal,
+					    direct_scrub, direct_end, direct_export, direct_done };
+
+static void direct_ready(struct watch *w, uint32_t events)
+{
+	struct link *l = CONTAINER_OF(w, struct link, sock);
+	struct client c = { w->fd };
+	struct keeper_event ev;
+	struct link_event out = { .fd = -1 };
+
+	(void)events;
+	client_read(&c, &ev);
+	switch (ev.type) {
+	case KEEPER_MADE:
+		out.type = LINK_MADE;
+		out.facts = &ev.facts;
+		break;
+	case KEEPER_EXITED:
+		out.type = LINK_EXITED;
+		out.evidence = &ev.evidence;
+		break;
+	case KEEPER_SCRUBBED:
+		out.type = LINK_SCRUBBED;
+		break;
+	case KEEPER_ENDED:
+		out.type = LINK_ENDED;
+		break;
+	case KEEPER_EXPORTED:
+		out.type = LINK_EXPORTED;
+		break;
+	case KEEPER_FAILED:
+		out.type = LINK_FAILED;
+		out.err = &ev.err;
+		break;
+	default:
+		return;
+	}
+	l->event(l, &out);
+}
+
+int link_direct(struct link *l, int sock, struct err *e)
+{
+	l->ops = &direct_ops;
+	l->sock = (struct watch){ .fd = sock, .ready = direct_ready };
+	return loop_want(l->loop, &l->sock, EPOLLIN) < 0 ? err_sys(e, "wait for the keeper") : 0;
+}
