@@ -3,6 +3,7 @@
 #include "base/hook.h"
 
 #ifdef BELLJAR_TEST_HOOKS
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,22 @@ bool hook_disabled(const char *guard)
 		if ((p == disabled || p[-1] == ',') && (p[n] == ',' || !p[n]))
 			return true;
 	return false;
+}
+
+char *hook_env_fault(void)
+{
+	static char word[96];
+
+	snprintf(word, sizeof(word), "BELLJAR_FAULT=%s", fault);
+	return word;
+}
+
+char *hook_env_disabled(void)
+{
+	static char word[300];
+
+	snprintf(word, sizeof(word), "BELLJAR_UNSAFE_DISABLE=%s", disabled);
+	return word;
 }
 #else
 /* ISO C wants a translation unit to declare something. */

@@ -10,7 +10,12 @@
 void hook_init(void);
 bool hook_fault(const char *step);
 bool hook_disabled(const char *guard);
+/* Words of an environment that pass the hooks on to a program. */
+char *hook_env_fault(void);
+char *hook_env_disabled(void);
+#define HOOK_ENV hook_env_fault(), hook_env_disabled(),
 #else
+#define HOOK_ENV
 static inline void hook_init(void) {}
 static inline bool hook_fault(const char *step) { (void)step; return false; }
 static inline bool hook_disabled(const char *guard) { (void)guard; return false; }

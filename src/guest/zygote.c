@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/hook.h"
 #include "guest/pages.h"
+#include "jar/forker.h"
 #include "jar/shelf.h"
 #include "kernel/sys.h"
 
@@ -111,16 +112,8 @@ static const struct {
 	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 };
 
-struct zygote_slot {
-	bool there;
-	int spaces[SLOT_SPACES], tasks[CGROUP_CTLS], v2;
-	unsigned task_count;
-};
-
 static struct {
-	struct zygote_slot slots[SHELF_SLOTS + 1];
 	char modules[SHELF_MODULES];
-	void *tid;	     /* where libc keeps the thread's number */
 	void *robust;	     /* and its list of robust locks */
 	size_t robust_len;
 	object *before;	     /* the modules that every guest finds */
@@ -438,12 +431,9 @@ static void new_main(void)
 	drop(notes);
 }
 
-static _Noreturn void guest(struct zygote_slot *t, const struct zygote_msg *msg, const int *fds)
+static void guest(struct jar *j, struct warm_guest *g)
 {
 	static struct feed_plan plan;
-	static struct jar j;
-	static const struct jar_ids ids = { 1, 2, false, false };
-	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled, .zygote = true };
 
 	if (zy.robust)
 		syscall(SYS_set_robust_list, zy.robust, zy.robust_len);
@@ -452,12 +442,8 @@ static _Noreturn void guest(struct zygote_slot *t, const struct zygote_msg *msg,
 	if (zy.numpy_seed)
 		drop_quietly(py.PyObject_CallFunction(zy.numpy_seed, NULL));
 	new_main();
-	shelf_jar(&j, &ids, msg->slot);
-	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
-	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
-	j.task_count = t->task_count;
-	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
-	enter_warm(&j, &g, &plan);
+	g->interpreter = true;
+	enter_warm(j, g, &plan);
 	set_environment(plan.env_words, plan.env_len);
 	set_arguments(plan.argv_words, plan.argv_len);
 	run_file(plan.argv_words + strlen(plan.argv_words) + 1);
@@ -470,76 +456,6 @@ static void say_error(const struct err *e)
 	struct jar_report r = { .type = REPORT_ERROR, .err = *e };
 
 	fd_send(SOCK, &r, sizeof(r), NULL, 0);
-}
-
-static void forked(const struct zygote_msg *msg, int *fds)
-{
-	struct zygote_slot *t = &zy.slots[msg->slot];
-	struct sys_clone_args a = {
-		.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
-		.child_tid = (uint64_t)(uintptr_t)zy.tid,
-	};
-	struct jar_report r = { .type = REPORT_ERROR };
-	long pid = -1;
-
-	if (t->v2 >= 0) {
-		a.flags |= CLONE_INTO_CGROUP;
-		a.cgroup = (uint64_t)t->v2;
-	}
-	py.PyOS_BeforeFork();
-	if (setns(fds[1 + OWN_PID], CLONE_NEWPID) == 0)
-		pid = syscall(SYS_clone3, &a, sizeof(a));
-	if (pid == 0)
-		guest(t, msg, fds);
-	py.PyOS_AfterFork_Parent();
-	if (pid < 0) {
-		err_sys(&r.err, "fork a guest of the zygote");
-		fd_send(fds[0], &r, sizeof(r), NULL, 0);
-	}
-}
-
-static void take_slot(const struct zygote_msg *msg, int *fds)
-{
-	struct zygote_slot *t = &zy.slots[msg->slot];
-
-	if (t->there) {
-		for (int i = 0; i < SLOT_SPACES; i++)
-			close(t->spaces[i]);
-		for (unsigned i = 0; i < t->task_count; i++)
-			close(t->tasks[i]);
-		fd_close(&t->v2);
-	}
-	for (int i = 0; i < SLOT_SPACES; i++)
-		t->spaces[i] = take_fd(&fds[i]);
-	t->task_count = msg->tasks;
-	for (unsigned i = 0; i < msg->tasks; i++)
-		t->tasks[i] = take_fd(&fds[SLOT_SPACES + i]);
-	t->v2 = msg->v2 ? take_fd(&fds[SLOT_SPACES + msg->tasks]) : -1;
-	t->there = true;
-}
-
-static _Noreturn void serve(void)
-{
-	enum { MAX = SLOT_SPACES + CGROUP_CTLS + 1 };
-
-	for (;;) {
-		struct zygote_msg msg;
-		int fds[MAX];
-		unsigned n;
-		ssize_t got = fd_recv(SOCK, &msg, sizeof(msg), fds, MAX, &n);
-
-		if (got != sizeof(msg) || msg.slot > SHELF_SLOTS || msg.tasks > CGROUP_CTLS)
-			_exit(0);
-		if (msg.op == ZYGOTE_SLOT && n == SLOT_SPACES + msg.tasks + !!msg.v2)
-			take_slot(&msg, fds);
-		else if (msg.op == ZYGOTE_FORK && n == 1 + OWN_SPACES && zy.slots[msg.slot].there)
-			forked(&msg, fds);
-		else
-			_exit(1);
-		for (unsigned i = 0; i < n; i++)
-			if (fds[i] >= 0)
-				close(fds[i]);
-	}
 }
 
 /* Told once; the guests then do without it, as they would after a cold start. */
@@ -596,24 +512,19 @@ static void settle(void)
 
 static _Noreturn void become_zygote(void)
 {
-	struct jar_report r = { .type = REPORT_READY };
-	int listener;
+	struct forker f = { .sock = SOCK, .before = py.PyOS_BeforeFork, .after = py.PyOS_AfterFork_Parent, .guest = guest };
+	struct err e = { 0 };
 
 	preload();
 	settle();
-	if (prctl(PR_TID_ADDRESS, &zy.tid, 0, 0, 0) < 0 || !zy.tid)
-		err_set(&r.err, ERR_SETUP, "this kernel does not tell where the thread's number is kept");
-	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
-	pages_learn();
-	listener = r.err.kind ? -1 : seccomp_load_zygote(&r.err);
-	if (listener < 0) {
-		say_error(&r.err);
+	if (prctl(PR_TID_ADDRESS, &f.tid, 0, 0, 0) < 0 || !f.tid) {
+		err_set(&e, ERR_SETUP, "this kernel does not tell where the thread's number is kept");
+		say_error(&e);
 		_exit(1);
 	}
-	if (fd_send(SOCK, &r, REPORT_SHORT, &listener, 1) < 0)
-		_exit(1);
-	close(listener);
-	serve();
+	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
+	pages_learn();
+	forker_serve(&f);
 }
 
 static int on_audit(const char *event, object *args, void *unused)
@@ -643,6 +554,8 @@ __attribute__((constructor)) static void zygote_start(void)
 	if (!modules)
 		return;
 	hook_init();
+	hide(getenv("BELLJAR_FAULT"), "BELLJAR_FAULT");
+	hide(getenv("BELLJAR_UNSAFE_DISABLE"), "BELLJAR_UNSAFE_DISABLE");
 	snprintf(zy.modules, sizeof(zy.modules), "%s", modules);
 	hide(modules, "BELLJAR_ZYGOTE");
 	hide(getenv("LD_PRELOAD"), "LD_PRELOAD");

@@ -193,7 +193,7 @@ static int enter_defaults(void *p, struct err *e)
 	struct itimerval off = { { 0, 0 }, { 0, 0 } };
 
 	/* An interpreter has the handlers it starts with. */
-	for (int s = 1; s < NSIG && !(g && g->zygote); s++)
+	for (int s = 1; s < NSIG && !(g && g->interpreter); s++)
 		if (s != SIGKILL && s != SIGSTOP)
 			signal(s, SIG_DFL);
 	sigemptyset(&none);
@@ -502,9 +502,11 @@ static int warm_close(void *p, struct err *e)
 	return 0;
 }
 
+/* The other half was inherited from the zygote, with its listener. */
 static int warm_seccomp(void *p, struct err *e)
 {
-	return ((struct enter_ctx *)p)->warm->zygote ? seccomp_load_last(e) : enter_seccomp(p, e);
+	(void)p;
+	return seccomp_load_last(e);
 }
 
 /* Everything is given away. From here on time may pass: what comes next is the request. */
@@ -537,7 +539,7 @@ static int warm_exec(void *p, struct err *e)
 	struct enter_ctx *c = p;
 	struct jar_report r = { .type = REPORT_EXEC, .at_ns = clock_mono_ns() };
 
-	if (!c->warm->zygote)
+	if (!c->warm->interpreter)
 		return enter_exec(p, e);
 	/* No exec makes it dumpable, as every program is that runs under one id. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)

@@ -340,9 +340,14 @@ static int warm_queues(void *p, struct err *e)
 {
 	static const struct mount_opt none[] = { { NULL, NULL } };
 	struct init_ctx *c = p;
+	auto_close int mnt = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
-	c->own[OWN_QUEUES] = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
-	return c->own[OWN_QUEUES] < 0 ? -1 : 0;
+	if (mnt < 0)
+		return -1;
+	c->own[OWN_QUEUES] = openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->own[OWN_QUEUES] < 0)
+		return err_sys(e, "open the message queues");
+	return 0;
 }
 
 static int warm_spaces(void *p, struct err *e)

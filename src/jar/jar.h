@@ -103,7 +103,7 @@ struct warm_guest {
 	int report;	      /* its end of a socket to the keeper */
 	struct warm_jar jar;
 	bool recycled;	      /* a guest was here before: prove that nothing of it is left */
-	bool zygote;	      /* born of an interpreter: the filter is inherited, signals are the interpreter's, nothing is executed */
+	bool interpreter;     /* signals are the interpreter's, nothing is executed */
 };
 
 /* What the keeper says to a waiting guest; descriptors: stdin, stdout, stderr, feed. */
@@ -111,7 +111,7 @@ struct warm_go {
 	struct jar_limits limits;
 };
 
-/* A guest that waits. Right after clone in the jar's pid namespace. Returns only in a zygote's child, when its request is read. */
+/* A guest that waits. Right after clone in the jar's pid namespace. Returns only in an interpreter's child, when its request is read. */
 void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan);
 
 /* The tables of steps, for the test that makes each fail. */

@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hook.h"
 #include "jar/maker.h"
@@ -23,7 +22,6 @@
 #include "kernel/net.h"
 #include "kernel/sys.h"
 
-#define HOSTNAME   "jar"
 #define GUEST_UID  1000
 #define ZYGOTE_UID 3 /* of slot 0 */
 #define FDS_MAX	   16
@@ -37,25 +35,11 @@ struct shelf_slot {
 
 struct shelf {
 	int sock;
-	struct jar_ids ids;
 	uint32_t missing;
-	int root, pidns; /* the template; our own pid namespace, to come back to */
+	int root; /* the template */
 	const char *root_path;
-	bool away;	 /* children would be born in a jar's pid namespace */
 	struct shelf_slot slots[SHELF_SLOTS + 1];
 };
-
-void shelf_jar(struct jar *j, const struct jar_ids *ids, unsigned slot)
-{
-	memset(j, 0, sizeof(*j));
-	j->spec.uid = GUEST_UID;
-	snprintf(j->spec.hostname, sizeof(j->spec.hostname), HOSTNAME);
-	j->ids = *ids;
-	j->ids.init = slot * IDMAP_SLOT_IDS + ids->init;
-	j->ids.guest = slot * IDMAP_SLOT_IDS + ids->guest;
-	j->landlock_abi = landlock_abi();
-	j->root = j->data = j->init_pidfd = j->control = j->init_report = j->gate[0] = j->gate[1] = -1;
-}
 
 /* ---- its own start ---- */
 
@@ -90,9 +74,6 @@ static int shelf_pivot(void *p, struct err *e)
 	if (mount_pivot(s->root, e) < 0)
 		return -1;
 	fd_close(&s->root);
-	s->pidns = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	if (s->pidns < 0)
-		return err_sys(e, "open the own pid namespace");
 	return 0;
 }
 
@@ -108,20 +89,10 @@ const size_t shelf_step_count = sizeof(shelf_steps) / sizeof(shelf_steps[0]);
 /* ---- births ---- */
 
 /* As fork, but the child is the keeper's. The keeper reaps it. */
-static pid_t bear(struct shelf *s, uint64_t flags, int pidns, int cgroup)
+static pid_t bear(uint64_t flags)
 {
 	struct sys_clone_args a = { .flags = flags | CLONE_PARENT };
 
-	/* Children are born where the last one was until we say otherwise. */
-	if (pidns >= 0 || s->away) {
-		if (setns(pidns >= 0 ? pidns : s->pidns, CLONE_NEWPID) < 0)
-			return -1;
-		s->away = pidns >= 0;
-	}
-	if (cgroup >= 0) {
-		a.flags |= CLONE_INTO_CGROUP;
-		a.cgroup = (uint64_t)cgroup;
-	}
 	return (pid_t)syscall(SYS_clone3, &a, sizeof(a));
 }
 
@@ -179,7 +150,7 @@ static int slot_birth(struct slot_birth *b, struct err *e)
 
 	if (net_loopback_up(e) < 0)
 		return -1;
-	if (sethostname(HOSTNAME, strlen(HOSTNAME)) < 0)
+	if (sethostname("jar", 3) < 0)
 		return err_sys(e, "set the host name");
 	/* From inside the slot's cgroups, so that /proc/self/cgroup shows "/". */
 	if (cgroup_enter_v1(b->t->tasks, b->t->task_count, e) < 0)
@@ -225,10 +196,7 @@ static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *m
 
 	if (step_point("slot-clone", e) < 0)
 		return -1;
-	shelf_jar(&j, &s->ids, number);
-	if (s->away && setns(s->pidns, CLONE_NEWPID) < 0)
-		return err_sys(e, "return to the own pid namespace");
-	s->away = false;
+	forker_jar(&j, number);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, chan) < 0)
 		return err_sys(e, "make a channel");
 	pid = sys_clone_into(CLONE_NEWUTS | (hook_disabled("netns") ? 0 : CLONE_NEWNET), NULL, t->v2);
@@ -289,13 +257,13 @@ static void on_jar(struct shelf *s, const struct shelf_msg *msg, int *fds)
 	struct jar j;
 	pid_t pid;
 
-	shelf_jar(&j, &s->ids, msg->slot);
+	forker_jar(&j, msg->slot);
 	j.spec.disk_bytes = msg->disk_bytes;
 	if (step_point("jar-clone", &e) < 0) {
 		say_error(fds[0], &e);
 		return;
 	}
-	pid = bear(s, flags, -1, -1);
+	pid = bear(flags);
 	if (pid == 0)
 		init_warm_main(&j, t->spaces, fds[0]);
 	if (pid < 0) {
@@ -304,37 +272,13 @@ static void on_jar(struct shelf *s, const struct shelf_msg *msg, int *fds)
 	}
 }
 
-static void on_guest(struct shelf *s, const struct shelf_msg *msg, int *fds)
-{
-	struct shelf_slot *t = &s->slots[msg->slot];
-	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled };
-	struct err e = { 0 };
-	struct feed_plan plan;
-	struct jar j;
-	pid_t pid = -1;
-
-	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
-	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
-	shelf_jar(&j, &s->ids, msg->slot);
-	j.task_count = t->task_count;
-	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
-	if (step_point("guest-clone", &e) == 0) {
-		pid = bear(s, 0, g.jar.own[OWN_PID], t->v2);
-		if (pid == 0)
-			enter_warm(&j, &g, &plan); /* never returns: it executes */
-		if (pid < 0)
-			err_sys(&e, "start the guest's process");
-	}
-	if (pid < 0)
-		say_error(fds[0], &e);
-}
-
 /* In a child: a slow reader must not keep other jars from being made. */
 static void on_export(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct jar_report r = { .type = REPORT_READY };
-	pid_t pid = bear(s, 0, -1, -1);
+	pid_t pid = bear(0);
 
+	(void)s;
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (export_write(fds[1], &msg->export, fds[2], &r.err) < 0)
@@ -351,10 +295,11 @@ static void on_export(struct shelf *s, const struct shelf_msg *msg, int *fds)
 
 /* ---- a zygote ---- */
 
-#define ZYGOTE_LIB "/run/belljar-zygote.so"
+#define ZYGOTE_LIB  "/run/belljar-zygote.so"
+#define ZYGOTE_SOCK 3
 
-/* Its library, in a file system of its own that only it sees; no /proc, which would show the host's processes. */
-static int zygote_files(int lib, struct err *e)
+/* Python's library, in a file system of its own that only it sees. */
+static int zygote_library(int lib, struct err *e)
 {
 	static const struct mount_opt opts[] = { { "size", "4m" }, { "mode", "755" }, { NULL, NULL } };
 	auto_close int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), out = -1;
@@ -373,10 +318,16 @@ static int zygote_files(int lib, struct err *e)
 	if (out < 0 || n < 0)
 		return err_sys(e, "copy the zygote's library");
 	fd_close(&out);
-	if (mount_restrict(mnt, MOUNT_ATTR_RDONLY, false, e) < 0)
-		return -1;
+	return mount_restrict(mnt, MOUNT_ATTR_RDONLY, false, e);
+}
+
+/* No /proc: it would show the host's processes. */
+static int zygote_blind(struct err *e)
+{
 	if (sys_umount2("/proc", MNT_DETACH) < 0)
 		return err_sys(e, "detach /proc");
+	if (setsid() < 0)
+		return err_sys(e, "start a session");
 	return 0;
 }
 
@@ -409,42 +360,66 @@ static int zygote_rights(struct err *e)
 	return 0;
 }
 
-static _Noreturn void zygote_main(const struct shelf_msg *msg, int sock, int lib)
+/* The socket at a number that it knows; everything else goes. */
+static int zygote_close(int sock, struct err *e)
+{
+	if (dup2(sock, ZYGOTE_SOCK) != ZYGOTE_SOCK || sys_close_range(ZYGOTE_SOCK + 1, ~0U, 0) < 0)
+		return err_sys(e, "close a zygote's descriptors");
+	return 0;
+}
+
+static int exec_python(const struct shelf_msg *msg, struct err *e)
 {
 	char *argv[] = { "/usr/bin/python3", "/workspace/main.py", NULL };
 	static char modules[SHELF_MODULES + 32];
-	/* What run_environment() gives to every Python; the last two are gone before Python sees them. */
+	/* What run_environment() gives to every Python; the last ones are gone before Python sees them. */
 	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_PRELOAD=" ZYGOTE_LIB, modules, NULL };
-	struct err e = { 0 };
+			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
+			 HOOK_ENV NULL };
 
 	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);
-	if (setsid() < 0)
-		err_sys(&e, "start a session");
-	else if (step_point("zygote-start", &e) == 0 && zygote_files(lib, &e) == 0 && zygote_streams(&e) == 0 && zygote_rights(&e) == 0) {
-		/* The socket at a number that the library knows; everything else goes. */
-		if (dup2(sock, 3) == 3 && sys_close_range(4, ~0U, 0) == 0) {
-			for (int i = 1; i < NSIG; i++)
-				if (i != SIGKILL && i != SIGSTOP)
-					signal(i, SIG_DFL);
-			umask(022);
-			execve(argv[0], argv, envp);
-			sock = 3;
-		}
-		err_sys(&e, "start %s", argv[0]);
+	for (int i = 1; i < NSIG; i++)
+		if (i != SIGKILL && i != SIGSTOP)
+			signal(i, SIG_DFL);
+	umask(022);
+	execve(argv[0], argv, envp);
+	return err_sys(e, "start %s", argv[0]);
+}
+
+static void exec_guest(struct jar *j, struct warm_guest *g)
+{
+	struct feed_plan plan;
+
+	enter_warm(j, g, &plan); /* never returns: it executes */
+}
+
+static _Noreturn void zygote_main(const struct shelf_msg *msg, const int *fds)
+{
+	static const struct forker plain = { .sock = ZYGOTE_SOCK, .guest = exec_guest };
+	struct err e = { 0 };
+
+	prctl(PR_SET_NAME, "belljar-forker", 0, 0, 0);
+	if (step_point("zygote-start", &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_blind(&e) < 0 ||
+	    zygote_streams(&e) < 0 || zygote_rights(&e) < 0 || zygote_close(fds[0], &e) < 0) {
+		say_error(fds[0], &e);
+		_exit(1);
 	}
-	say_error(sock, &e);
+	if (!msg->python)
+		forker_serve(&plain);
+	exec_python(msg, &e);
+	say_error(ZYGOTE_SOCK, &e);
 	_exit(1);
 }
 
-static void on_zygote(struct shelf *s, const struct shelf_msg *msg, int *fds)
+static void on_forker(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct err e = { 0 };
 	/* In an empty network: there is nobody it could talk to. */
-	pid_t pid = bear(s, CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET, -1, -1);
+	pid_t pid = bear(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET);
 
+	(void)s;
 	if (pid == 0)
-		zygote_main(msg, fds[0], fds[1]);
+		zygote_main(msg, fds);
 	if (pid < 0) {
 		err_sys(&e, "start a zygote");
 		say_error(fds[0], &e);
@@ -467,9 +442,8 @@ static const struct {
 	[SHELF_SLOT] = { 1, 1 + CGROUP_CTLS + 1, false, on_slot },
 	[SHELF_CLEAR] = { 0, 0, false, on_clear },
 	[SHELF_JAR] = { 1, 1, true, on_jar },
-	[SHELF_GUEST] = { 1 + OWN_SPACES, 1 + OWN_SPACES, true, on_guest },
 	[SHELF_EXPORT] = { 3, 3, false, on_export },
-	[SHELF_ZYGOTE] = { 2, 2, false, on_zygote },
+	[SHELF_FORKER] = { 1, 2, false, on_forker },
 };
 
 void shelf_main(int sock, const struct jar_ids *ids)
@@ -479,7 +453,7 @@ void shelf_main(int sock, const struct jar_ids *ids)
 	struct jar_report r = { .type = REPORT_READY };
 
 	s.sock = sock;
-	s.ids = *ids;
+	(void)ids;
 	signal(SIGPIPE, SIG_IGN);
 	/* The first steps of every maker: all but its root. */
 	if (step_walk(maker_steps, maker_step_count - 1, &s, &r.err) < 0 || step_walk(shelf_steps, shelf_step_count, &s, &r.err) < 0)
@@ -495,7 +469,8 @@ void shelf_main(int sock, const struct jar_ids *ids)
 
 		/* A keeper that is gone takes all its children along. */
 		if (n != sizeof(msg) || msg.op == 0 || msg.op >= SHELF_OPS || msg.slot > SHELF_SLOTS || nfds < ops[msg.op].min_fds ||
-		    nfds > ops[msg.op].max_fds || (msg.op == SHELF_SLOT && (msg.tasks > CGROUP_CTLS || nfds != 1 + msg.tasks + !!msg.v2)) ||
+		    nfds > ops[msg.op].max_fds || (msg.op == SHELF_FORKER && nfds != 1 + !!msg.python) ||
+		    (msg.op == SHELF_SLOT && (msg.tasks > CGROUP_CTLS || nfds != 1 + msg.tasks + !!msg.v2)) ||
 		    (ops[msg.op].slot && !s.slots[msg.slot].there))
 			_exit(0);
 		ops[msg.op].run(&s, &msg, fds);

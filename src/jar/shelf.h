@@ -4,6 +4,7 @@
 #define BELLJAR_JAR_SHELF_H
 
 #include "jar/export.h"
+#include "jar/forker.h"
 #include "jar/jar.h"
 
 /*
@@ -17,47 +18,31 @@
  * dies with none of them left (PR_SET_PDEATHSIG). They talk to the keeper themselves, over sockets it made.
  */
 
-#define SHELF_SLOTS   32 /* with their own quota of the kernel's per-user counts each */
+#define SHELF_SLOTS   FORKER_SLOTS
 #define SHELF_MODULES 2048
 
 enum shelf_op {
 	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`. REPORT_READY with SLOT_SPACES of them */
 	SHELF_CLEAR,	/* forget them */
 	SHELF_JAR,	/* a jar; descriptors: init's end of its channel */
-	SHELF_GUEST,	/* a guest that waits to execute; descriptors: report, then OWN_SPACES */
 	SHELF_EXPORT,	/* artifacts; descriptors: report, the data file system, where to write */
-	SHELF_ZYGOTE,	/* a zygote; descriptors: its end of a socket to the keeper, zygote.so */
+	SHELF_FORKER,	/* a zygote; descriptors: its end of a socket to the keeper, for Python's also its library */
 	SHELF_OPS
 };
 
 struct shelf_msg {
 	uint32_t op, slot;
 	uint32_t tasks, v2;	 /* SHELF_SLOT: which descriptors follow */
-	uint32_t recycled;	 /* SHELF_GUEST */
+	uint32_t python;	 /* SHELF_FORKER: of Python; else of nothing, for programs that are executed */
 	uint64_t disk_bytes;	 /* SHELF_JAR */
 	uint32_t inotify;	 /* SHELF_SLOT: instances that its guests may have */
 	union {
 		struct export_req export;
-		char modules[SHELF_MODULES]; /* SHELF_ZYGOTE: what to preload, with commas */
+		char modules[SHELF_MODULES]; /* SHELF_FORKER: what to preload, with commas */
 	};
 };
 
-/* What a zygote is asked for over its own socket. */
-enum zygote_op {
-	ZYGOTE_SLOT = 1, /* descriptors: SLOT_SPACES, then `tasks`, then the v2 cgroup if `v2` */
-	ZYGOTE_FORK,	 /* a guest; descriptors: report, then OWN_SPACES */
-};
-
-struct zygote_msg {
-	uint32_t op, slot;
-	uint32_t tasks, v2;
-	uint32_t recycled;
-};
-
-/* What a zygote says: REPORT_READY with the descriptor of its filter's listener, REPORT_ERROR for a module that cannot be preloaded. */
-
-/* What all warm jars of a shelf have in common. */
-void shelf_jar(struct jar *j, const struct jar_ids *ids, unsigned slot);
+/* A zygote speaks forker.h. That of Python says REPORT_ERROR with ERR_INPUT for a module that it cannot preload, and goes on. */
 
 /* Runs in a child of the keeper, see u1.h. Says REPORT_READY (err.sys holds enum jar_missing) or REPORT_ERROR first. */
 _Noreturn void shelf_main(int sock, const struct jar_ids *ids);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hook.h"
+#include "jar/forker.h"
 #include "jar/root.h"
 #include "jar/shelf.h"
 #include "keeper/pool_proto.h"
@@ -47,6 +48,7 @@
 #define ZYGOTE_RETRY_NS (1 * NS_PER_S)
 #define ZYGOTE_TRIES	5
 #define SHELVES_MAX	16
+#define ZYGOTES		2 /* POOL_EXEC, POOL_PYTHON */
 #define SLOTS_MAX	POOL_CEILING_MAX
 #define PENDING_MAX	(2 * POOL_CEILING_MAX)
 #define INOTIFY_SHARE	128 /* what one creator of namespaces may have at least on any host */
@@ -89,11 +91,11 @@ struct place {
 	/* the jar */
 	int own[OWN_SPACES], data;
 	pid_t init;
-	bool used;   /* a guest has run in it */
 	/* the guest */
-	int report, listener;
+	int report;
 	pid_t guest;
 	uint32_t kind;
+	bool recycle;  /* it is to prove first that nothing of the one before is left */
 	bool evicted;  /* it was ended before it was needed: another kind is wanted */
 	bool reserved; /* `run` waits for it to be ready */
 	struct run run;
@@ -115,12 +117,14 @@ struct shelf_end {
 	uint32_t missing;
 	struct slot ids;
 	unsigned slots;	    /* places that are its */
-	int zygote;	    /* socket */
-	pid_t zygote_pid;   /* known when it is ready */
-	bool zygote_ready;
-	int listener;	    /* of the zygote's filter */
-	unsigned tries;
-	uint64_t retry_ns;  /* 0: none is wanted */
+	uint64_t retry_ns;  /* when to start it anew; 0: it is not wanted */
+	struct zygote_end {
+		int sock, listener; /* listener: of its filter, which all its guests have */
+		pid_t pid;	    /* known when it is ready */
+		bool ready;
+		unsigned tries;
+		uint64_t retry_ns;
+	} zygotes[ZYGOTES]; /* by enum pool_kind */
 };
 
 struct pool {
@@ -143,7 +147,8 @@ struct pool {
 
 static struct pool p;
 
-enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT, FROM_GUEST_NOTIFY };
+/* FROM_ZYGOTE and FROM_NOTIFY: index is shelf * ZYGOTES + kind. */
+enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT };
 
 static void watch_fd(int fd, enum source from, unsigned index)
 {
@@ -278,7 +283,6 @@ static void ask_shelf(struct place *s, struct shelf_msg *msg, const int *fds, un
 static void close_guest(struct place *s)
 {
 	unwatch(&s->report);
-	unwatch(&s->listener);
 	s->guest = 0;
 }
 
@@ -289,7 +293,7 @@ static void close_jar(struct place *s)
 	for (int i = 0; i < OWN_SPACES; i++)
 		fd_close(&s->own[i]);
 	s->init = 0;
-	s->used = false;
+	s->recycle = false;
 }
 
 static void set_state(struct place *s, enum slot_state state)
@@ -346,18 +350,22 @@ static void start_slot(struct place *s)
 	close(fds[0]);
 }
 
-static void tell_zygote(struct place *s)
+static struct zygote_end *zygote_of(const struct place *s, uint32_t kind)
 {
-	struct shelf_end *h = &p.shelves[s->shelf];
-	struct zygote_msg msg = { .op = ZYGOTE_SLOT, .slot = s->index };
+	return &p.shelves[s->shelf].zygotes[kind == POOL_PYTHON];
+}
+
+static void tell_zygote(struct place *s, struct zygote_end *z)
+{
+	struct forker_msg msg = { .op = FORKER_SLOT, .slot = s->index };
 	int fds[SLOT_SPACES + CGROUP_CTLS + 1];
 	unsigned n;
 
-	if (h->zygote < 0 || s->spaces[0] < 0)
+	if (!z->ready || s->spaces[0] < 0)
 		return;
 	memcpy(fds, s->spaces, sizeof(s->spaces));
 	n = SLOT_SPACES + cgroup_fds(s, fds + SLOT_SPACES, &msg.tasks, &msg.v2);
-	fd_send(h->zygote, &msg, sizeof(msg), fds, n);
+	fd_send(z->sock, &msg, sizeof(msg), fds, n);
 }
 
 static void start_jar(struct place *s)
@@ -396,8 +404,7 @@ static uint32_t wanted_kind(const struct place *s)
 
 static void start_guest(struct place *s, uint32_t kind)
 {
-	static struct shelf_msg msg;
-	struct shelf_end *h = &p.shelves[s->shelf];
+	struct forker_msg msg = { .op = FORKER_FORK, .slot = s->index, .recycled = s->recycle };
 	struct err e = { 0 };
 	int fds[1 + OWN_SPACES];
 
@@ -414,15 +421,7 @@ static void start_guest(struct place *s, uint32_t kind)
 	s->ended_by = 0;
 	memset(&s->why, 0, sizeof(s->why));
 	set_state(s, FORKING);
-	if (kind == POOL_PYTHON) {
-		struct zygote_msg z = { .op = ZYGOTE_FORK, .slot = s->index, .recycled = s->used };
-
-		fd_send(h->zygote, &z, sizeof(z), fds, 1 + OWN_SPACES);
-	} else {
-		msg.op = SHELF_GUEST;
-		msg.recycled = s->used;
-		ask_shelf(s, &msg, fds, 1 + OWN_SPACES);
-	}
+	fd_send(zygote_of(s, kind)->sock, &msg, sizeof(msg), fds, 1 + OWN_SPACES);
 	close(fds[0]);
 }
 
@@ -523,7 +522,6 @@ static bool go(struct place *s, struct run *r)
 	/* It will say that it starts, and close: nothing to wake up for. The kernel tells its end. */
 	epoll_ctl(p.epoll, EPOLL_CTL_DEL, s->report, NULL);
 	close_streams(r);
-	s->used = true;
 	s->state = RUNNING;
 	s->until_ns = clock_mono_ns() + FIRST_LOOK_NS;
 	if (r->limits.wall_ms < FIRST_LOOK_NS / NS_PER_MS)
@@ -586,7 +584,6 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 	memset(&ev, 0, sizeof(ev));
 	add_facts(&ev, s);
 	s->guest = 0;
-	unwatch(&s->listener);
 	if (s->watch.started) {
 		ev.evidence = s->watch.ev;
 		tell(&ev, POOL_EXITED, s->run.number, NULL);
@@ -611,11 +608,13 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 static void release(struct place *s)
 {
 	bool again = p.want.recycle && s->watch.started && s->watch.ev.ended_by == JAR_ENDED_ITSELF && !s->watch.ev.cg.oom_kills && !init_is_dead(s) &&
-		     (s->kind != POOL_PYTHON || p.shelves[s->shelf].zygote_ready) && s->kind != POOL_NODE;
+		     s->kind != POOL_NODE;
+	uint32_t kind = wanted_kind(s);
 
 	fd_close(&s->report);
-	if (again)
-		start_guest(s, wanted_kind(s));
+	s->recycle = again && zygote_of(s, kind)->ready;
+	if (s->recycle)
+		start_guest(s, kind);
 	else
 		end_jar(s);
 }
@@ -666,15 +665,16 @@ static void assign(void)
 	}
 }
 
-static bool zygote_hopeless(unsigned shelf)
+static bool hopeless(const struct zygote_end *z)
 {
-	return p.shelves[shelf].tries > ZYGOTE_TRIES;
+	return z->tries > ZYGOTE_TRIES;
 }
 
-static bool any_zygote(void)
+/* There is one of that kind, or will be in a moment. */
+static bool any_zygote(uint32_t kind)
 {
 	for (unsigned i = 0; i < p.shelf_count; i++)
-		if (!zygote_hopeless(i))
+		if (!hopeless(&p.shelves[i].zygotes[kind == POOL_PYTHON]))
 			return true;
 	return false;
 }
@@ -840,9 +840,9 @@ static void step_on(void)
 		if (s->state == JARRED) {
 			uint32_t kind = wanted_kind(s);
 
-			if (kind == POOL_PYTHON && zygote_hopeless(s->shelf))
-				kind = POOL_EXEC;
-			if (kind != POOL_PYTHON || p.shelves[s->shelf].zygote_ready)
+			if (hopeless(zygote_of(s, kind)))
+				kind = kind == POOL_PYTHON ? POOL_EXEC : POOL_PYTHON;
+			if (zygote_of(s, kind)->ready)
 				start_guest(s, kind);
 			else
 				s->until_ns = clock_mono_ns() + STEP_LIMIT_NS;
@@ -889,7 +889,8 @@ static void on_chan(struct place *s)
 	}
 	if (s->state == SLOTTING && n == SLOT_SPACES) {
 		memcpy(s->spaces, fds, sizeof(s->spaces));
-		tell_zygote(s);
+		for (int k = 0; k < ZYGOTES; k++)
+			tell_zygote(s, &p.shelves[s->shelf].zygotes[k]);
 		set_state(s, BARE);
 	} else if (s->state == JARRING && n >= OWN_SPACES && in_slot(&s->ids, uid) && is_alive(pid)) {
 		s->init = pid;
@@ -932,11 +933,6 @@ static void on_report(struct place *s)
 		}
 		return;
 	}
-	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_LISTENER && n == 1 && s->state == FORKING) {
-		s->listener = fd;
-		watch_fd(fd, FROM_GUEST_NOTIFY, (unsigned)(s - p.places));
-		return;
-	}
 	if (n)
 		close(fd);
 	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_WAITING && s->state == FORKING && in_slot(&s->ids, uid) && is_alive(pid)) {
@@ -964,7 +960,7 @@ static void on_report(struct place *s)
 			e = r.err;
 		else
 			err_set(&e, ERR_SETUP, "the guest's process ended while it was set up");
-		if (s->used && !s->reserved) {
+		if (s->recycle && !s->reserved) {
 			end_jar(s);
 			return;
 		}
@@ -975,10 +971,10 @@ static void on_report(struct place *s)
 }
 
 /* A system call of the kill set. Which jar it was is told by the id that the process has on the host. */
-static void on_notify(int *listener, struct place *own, unsigned shelf)
+static void on_notify(int *listener, unsigned shelf)
 {
 	struct seccomp_event ev;
-	struct place *s = own;
+	struct place *s = NULL;
 
 	if (seccomp_read_event(*listener, &ev) < 0) {
 		if (errno != ENOENT && errno != EINTR)
@@ -1032,22 +1028,35 @@ static void init_exited(struct place *s)
 	set_state(s, BARE);
 }
 
-static void zygote_gone(struct shelf_end *h, const struct err *why)
+static void zygote_gone(struct zygote_end *z, const struct err *why)
 {
 	struct err e = { 0 };
 
-	unwatch(&h->zygote);
-	unwatch(&h->listener);
-	h->zygote_ready = false;
-	h->zygote_pid = 0;
-	h->tries++;
-	h->retry_ns = zygote_hopeless((unsigned)(h - p.shelves)) ? 0 : clock_mono_ns() + ZYGOTE_RETRY_NS;
+	unwatch(&z->sock);
+	unwatch(&z->listener);
+	z->ready = false;
+	z->pid = 0;
+	z->tries++;
+	z->retry_ns = hopeless(z) ? 0 : clock_mono_ns() + ZYGOTE_RETRY_NS;
 	if (why && why->kind)
 		e = *why;
 	else
-		err_set(&e, ERR_INTERNAL, "a Python zygote ended unexpectedly");
-	if (h->tries == 1 || !h->retry_ns)
+		err_set(&e, ERR_INTERNAL, "a zygote ended unexpectedly");
+	/* Guests that it was to bear do not come. Those that are there need it no more. */
+	for (unsigned i = 0; i < p.place_count; i++)
+		if (p.places[i].state == FORKING && zygote_of(&p.places[i], p.places[i].kind) == z)
+			give_up(&p.places[i], &e);
+	if (z->tries == 1 || !z->retry_ns)
 		notice(&e);
+	/* Nobody of that kind any more: those who wait are served cold. */
+	for (unsigned i = 0; i < p.pending_count;)
+		if (any_zygote(p.pending[i].kind)) {
+			i++;
+		} else {
+			tell_plain(POOL_REFUSED, p.pending[i].number);
+			close_streams(&p.pending[i]);
+			take_pending(i);
+		}
 }
 
 static void shelf_gone(struct shelf_end *h, const struct err *why)
@@ -1066,11 +1075,12 @@ static void shelf_gone(struct shelf_end *h, const struct err *why)
 	for (unsigned i = 0; i < p.place_count; i++) {
 		struct place *s = &p.places[i];
 
-		if (&p.shelves[s->shelf] == h && (s->state == SLOTTING || s->state == JARRING || (s->state == FORKING && s->kind == POOL_EXEC)))
+		if (&p.shelves[s->shelf] == h && (s->state == SLOTTING || s->state == JARRING))
 			give_up(s, &e);
 	}
-	if (h->zygote_pid)
-		kill(h->zygote_pid, SIGKILL);
+	for (int k = 0; k < ZYGOTES; k++)
+		if (h->zygotes[k].pid)
+			kill(h->zygotes[k].pid, SIGKILL);
 	h->retry_ns = clock_mono_ns() + ZYGOTE_RETRY_NS;
 }
 
@@ -1085,7 +1095,6 @@ static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 			} else {
 				s->guest = 0;
 				unwatch(&s->report);
-				unwatch(&s->listener);
 				/* One that waited: another takes its place in the same jar, or it was to go anyway. */
 				if (s->state == READY)
 					set_state(s, init_is_dead(s) ? DYING : JARRED);
@@ -1098,8 +1107,9 @@ static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 		}
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
-		if (p.shelves[i].zygote_pid == pid)
-			zygote_gone(&p.shelves[i], NULL);
+		for (int k = 0; k < ZYGOTES; k++)
+			if (p.shelves[i].zygotes[k].pid == pid)
+				zygote_gone(&p.shelves[i].zygotes[k], NULL);
 		if (p.shelves[i].u.pid == pid)
 			shelf_gone(&p.shelves[i], NULL);
 	}
@@ -1122,61 +1132,63 @@ static void on_signals(void)
 
 /* ---- shelves and zygotes ---- */
 
-static void start_zygote(struct shelf_end *h)
+static void start_zygote(struct shelf_end *h, int kind)
 {
 	static struct shelf_msg msg;
+	struct zygote_end *z = &h->zygotes[kind];
 	struct err e = { 0 };
-	int fds[2];
+	int fds[2] = { -1, p.lib };
 
-	h->retry_ns = 0;
-	if (make_channel(&h->zygote, &fds[0], FROM_ZYGOTE, (unsigned)(h - p.shelves), &e) < 0) {
-		zygote_gone(h, &e);
+	z->retry_ns = 0;
+	if (make_channel(&z->sock, &fds[0], FROM_ZYGOTE, (unsigned)((h - p.shelves) * ZYGOTES + kind), &e) < 0) {
+		zygote_gone(z, &e);
 		return;
 	}
-	fds[1] = p.lib;
-	msg.op = SHELF_ZYGOTE;
+	msg.op = SHELF_FORKER;
 	msg.slot = 0;
+	msg.python = kind == POOL_PYTHON;
 	memcpy(msg.modules, p.modules, sizeof(msg.modules));
-	fd_send(h->u.sock, &msg, sizeof(msg), fds, 2);
+	fd_send(h->u.sock, &msg, sizeof(msg), fds, 1 + msg.python);
 	close(fds[0]);
 }
 
-static void on_zygote(struct shelf_end *h)
+static void on_zygote(struct shelf_end *h, int kind)
 {
+	struct zygote_end *z = &h->zygotes[kind];
 	struct jar_report r;
 	int fd = -1;
 	unsigned n = 0;
 	pid_t pid = 0;
 	uid_t uid = 0;
-	ssize_t got = hear(h->zygote, &r, &fd, 1, &n, &pid, &uid, true);
+	ssize_t got = hear(z->sock, &r, &fd, 1, &n, &pid, &uid, true);
 
 	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && n == 1 && in_slot(&h->ids, uid) && is_alive(pid)) {
-		h->listener = fd;
-		h->zygote_pid = pid;
-		h->zygote_ready = true;
-		watch_fd(fd, FROM_NOTIFY, (unsigned)(h - p.shelves));
+		z->listener = fd;
+		z->pid = pid;
+		z->ready = true;
+		watch_fd(fd, FROM_NOTIFY, (unsigned)((h - p.shelves) * ZYGOTES + kind));
 		for (unsigned i = 0; i < p.place_count; i++)
 			if (&p.shelves[p.places[i].shelf] == h)
-				tell_zygote(&p.places[i]);
+				tell_zygote(&p.places[i], z);
 		return;
 	}
 	if (n)
 		close(fd);
 	/* A module that cannot be preloaded: it goes on without. All shelves find the same. */
 	if (got > 0 && r.type == REPORT_ERROR && r.err.kind == ERR_INPUT) {
-		if (h == &p.shelves[0])
+		if (h == &p.shelves[0] && z->tries == 0)
 			notice(&r.err);
 		return;
 	}
 	if (got > 0 && r.type == REPORT_ERROR) {
-		zygote_gone(h, &r.err);
+		zygote_gone(z, &r.err);
 		return;
 	}
 	/* Its end is told by SIGCHLD once its number is known. */
-	if (h->zygote_pid)
-		unwatch(&h->zygote);
+	if (z->pid)
+		unwatch(&z->sock);
 	else
-		zygote_gone(h, NULL);
+		zygote_gone(z, NULL);
 }
 
 static int start_shelf(struct shelf_end *h, struct err *e)
@@ -1207,13 +1219,17 @@ static void on_shelf(struct shelf_end *h)
 	if (got > 0 && r.type == REPORT_READY) {
 		h->ready = true;
 		h->missing = (uint32_t)r.err.sys;
-		start_zygote(h);
+		for (int k = 0; k < ZYGOTES; k++)
+			start_zygote(h, k);
 		return;
 	}
 	unwatch(&h->u.sock);
 	if (got > 0 && r.type == REPORT_ERROR) {
 		notice(&r.err);
-		h->tries = ZYGOTE_TRIES + 1;
+		for (int k = 0; k < ZYGOTES; k++) {
+			h->zygotes[k].tries = ZYGOTE_TRIES + 1;
+			zygote_gone(&h->zygotes[k], &r.err);
+		}
 	}
 }
 
@@ -1269,7 +1285,7 @@ static unsigned shelves_wanted(void)
 static void init_place(struct place *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->chan = s->report = s->listener = s->data = -1;
+	s->chan = s->report = s->data = -1;
 	for (int i = 0; i < SLOT_SPACES; i++)
 		s->spaces[i] = -1;
 	for (int i = 0; i < OWN_SPACES; i++)
@@ -1289,7 +1305,9 @@ static int open_pool(struct err *e)
 	for (unsigned i = 0; i < count; i++) {
 		struct shelf_end *h = &p.shelves[i];
 
-		*h = (struct shelf_end){ .u.sock = -1, .zygote = -1, .listener = -1 };
+		*h = (struct shelf_end){ .u.sock = -1 };
+		for (int k = 0; k < ZYGOTES; k++)
+			h->zygotes[k].sock = h->zygotes[k].listener = -1;
 		if (slot_claim(&h->ids, p.run_dir, e) < 0)
 			return -1;
 		if (h->ids.single) {
@@ -1358,7 +1376,7 @@ static int pool_run(const void *req, int *fds, struct err *e)
 		return err_set(e, ERR_INTERNAL, "not a run");
 	if (check_limits(&r->limits, e) < 0)
 		return -1;
-	if (!p.want.ceiling || r->kind == POOL_NODE || (r->kind == POOL_PYTHON && !any_zygote())) {
+	if (!p.want.ceiling || r->kind == POOL_NODE || !any_zygote(r->kind)) {
 		tell_plain(POOL_REFUSED, r->run);
 		return 0;
 	}
@@ -1603,18 +1621,16 @@ static void look(uint64_t now)
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
 		struct shelf_end *h = &p.shelves[i];
+		struct err e = { 0 };
 
+		for (int k = 0; k < ZYGOTES; k++)
+			if (h->ready && h->zygotes[k].retry_ns && now >= h->zygotes[k].retry_ns)
+				start_zygote(h, k);
 		if (!h->retry_ns || now < h->retry_ns)
 			continue;
 		h->retry_ns = 0;
-		if (h->u.pid) {
-			start_zygote(h);
-		} else {
-			struct err e = { 0 };
-
-			if (start_shelf(h, &e) < 0)
-				notice(&e);
-		}
+		if (start_shelf(h, &e) < 0)
+			notice(&e);
 	}
 	trim(now);
 }
@@ -1626,9 +1642,13 @@ static int timeout(void)
 	for (unsigned i = 0; i < p.place_count; i++)
 		if (p.places[i].until_ns && p.places[i].until_ns < next)
 			next = p.places[i].until_ns;
-	for (unsigned i = 0; i < p.shelf_count; i++)
+	for (unsigned i = 0; i < p.shelf_count; i++) {
 		if (p.shelves[i].retry_ns && p.shelves[i].retry_ns < next)
 			next = p.shelves[i].retry_ns;
+		for (int k = 0; k < ZYGOTES; k++)
+			if (p.shelves[i].ready && p.shelves[i].zygotes[k].retry_ns && p.shelves[i].zygotes[k].retry_ns < next)
+				next = p.shelves[i].zygotes[k].retry_ns;
+	}
 	return next <= now ? 0 : (int)((next - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
@@ -1643,6 +1663,8 @@ static void serve(void)
 		for (int i = 0; i < n; i++) {
 			unsigned index = (unsigned)(ev[i].data.u64 & 0xffffffffU);
 			struct place *s = &p.places[index];
+			struct shelf_end *h = &p.shelves[index / ZYGOTES];
+			int kind = (int)(index % ZYGOTES);
 
 			/* What was closed by an event before it in the same batch is not looked at again. */
 			switch ((enum source)(ev[i].data.u64 >> 32)) {
@@ -1658,12 +1680,12 @@ static void serve(void)
 					on_shelf(&p.shelves[index]);
 				break;
 			case FROM_ZYGOTE:
-				if (p.shelves[index].zygote >= 0)
-					on_zygote(&p.shelves[index]);
+				if (h->zygotes[kind].sock >= 0)
+					on_zygote(h, kind);
 				break;
 			case FROM_NOTIFY:
-				if (p.shelves[index].listener >= 0)
-					on_notify(&p.shelves[index].listener, NULL, index);
+				if (h->zygotes[kind].listener >= 0)
+					on_notify(&h->zygotes[kind].listener, index / ZYGOTES);
 				break;
 			case FROM_CHAN:
 				if (s->chan >= 0)
@@ -1672,10 +1694,6 @@ static void serve(void)
 			case FROM_REPORT:
 				if (s->report >= 0 && s->state != RUNNING)
 					on_report(s);
-				break;
-			case FROM_GUEST_NOTIFY:
-				if (s->listener >= 0)
-					on_notify(&s->listener, s, s->shelf);
 				break;
 			}
 		}
@@ -1699,9 +1717,9 @@ static void cleanup(void)
 		cgroup_kill(&s->cg);
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
-		if (p.shelves[i].zygote_pid)
-			kill(p.shelves[i].zygote_pid, SIGKILL);
-		fd_close(&p.shelves[i].zygote);
+		for (int k = 0; k < ZYGOTES; k++)
+			if (p.shelves[i].zygotes[k].pid)
+				kill(p.shelves[i].zygotes[k].pid, SIGKILL);
 		u1_stop(&p.shelves[i].u);
 	}
 	for (unsigned i = 0; i < p.place_count; i++) {
