@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/fd.h"
 #include "base/hook.h"
@@ -119,7 +120,8 @@ static struct {
 	object *before;	     /* the modules that every guest finds */
 	object *numpy_seed;  /* numpy.random.seed, when it is preloaded */
 	bool at_work;
-} zy;
+	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
+} zy = { .learning = -1 };
 
 static void drop(object *o)
 {
@@ -291,6 +293,10 @@ static _Noreturn void finish(int code, bool interrupted)
 	clear_modules();
 	if (flush_streams() < 0)
 		code = 120;
+	if (zy.learning >= 0) {
+		pages_tell(zy.learning);
+		_exit(0);
+	}
 	if (interrupted) {
 		signal(SIGINT, SIG_DFL);
 		kill(getpid(), SIGINT);
@@ -431,10 +437,8 @@ static void new_main(void)
 	drop(notes);
 }
 
-static void guest(struct jar *j, struct warm_guest *g)
+static void after_fork(void)
 {
-	static struct feed_plan plan;
-
 	if (zy.robust)
 		syscall(SYS_set_robust_list, zy.robust, zy.robust_len);
 	pages_touch();
@@ -442,6 +446,13 @@ static void guest(struct jar *j, struct warm_guest *g)
 	if (zy.numpy_seed)
 		drop_quietly(py.PyObject_CallFunction(zy.numpy_seed, NULL));
 	new_main();
+}
+
+static void guest(struct jar *j, struct warm_guest *g)
+{
+	static struct feed_plan plan;
+
+	after_fork();
 	g->interpreter = true;
 	enter_warm(j, g, &plan);
 	set_environment(plan.env_words, plan.env_len);
@@ -510,6 +521,44 @@ static void settle(void)
 		py.PyErr_Clear();
 }
 
+/* A child that runs a small program to its end, in no jar, and tells which pages that took. */
+static void learn_pages(void *tid)
+{
+	static const char sample[] = "import sys\nprint(1 + 1)\nx = [str(i) for i in range(20)]\n";
+	static char words[] = "/usr/bin/python3\0/proc/self/fd/9";
+	struct sys_clone_args a = {
+		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uint64_t)(uintptr_t)tid, .exit_signal = SIGCHLD,
+	};
+	int p[2], file = memfd_create("sample", MFD_CLOEXEC), status;
+	long pid;
+
+	if (file < 0 || fd_write_all(file, sample, sizeof(sample) - 1) < 0 || !pages_begin() || pipe2(p, O_CLOEXEC) < 0)
+		return;
+	py.PyOS_BeforeFork();
+	pid = syscall(SYS_clone3, &a, sizeof(a));
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		close(p[0]);
+		for (int i = 0; i < 3; i++)
+			dup2(null, i);
+		dup2(file, 9);
+		zy.learning = p[1];
+		after_fork();
+		set_arguments(words, sizeof(words));
+		run_file(words + strlen(words) + 1);
+	}
+	py.PyOS_AfterFork_Parent();
+	close(p[1]);
+	close(file);
+	if (pid > 0) {
+		pages_learn(p[0]);
+		while (waitpid((pid_t)pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(p[0]);
+}
+
 static _Noreturn void become_zygote(void)
 {
 	struct forker f = { .sock = SOCK, .before = py.PyOS_BeforeFork, .after = py.PyOS_AfterFork_Parent, .guest = guest };
@@ -523,7 +572,7 @@ static _Noreturn void become_zygote(void)
 		_exit(1);
 	}
 	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
-	pages_learn();
+	learn_pages(f.tid);
 	forker_serve(&f);
 }
 

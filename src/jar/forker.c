@@ -90,8 +90,13 @@ static void bear(const struct forker *f, const struct forker_msg *msg, const int
 void forker_serve(const struct forker *f)
 {
 	struct jar_report r = { .type = REPORT_READY };
-	int listener = seccomp_load_zygote(&r.err);
+	int listener = -1;
 
+	/* The /proc that the shelf has shows the host's processes: it was good for the start. */
+	if (sys_umount2("/proc", MNT_DETACH) < 0)
+		err_sys(&r.err, "detach /proc");
+	else
+		listener = seccomp_load_zygote(&r.err);
 	if (listener < 0) {
 		r.type = REPORT_ERROR;
 		fd_send(f->sock, &r, sizeof(r), NULL, 0);

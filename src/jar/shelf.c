@@ -321,11 +321,8 @@ static int zygote_library(int lib, struct err *e)
 	return mount_restrict(mnt, MOUNT_ATTR_RDONLY, false, e);
 }
 
-/* No /proc: it would show the host's processes. */
-static int zygote_blind(struct err *e)
+static int zygote_session(struct err *e)
 {
-	if (sys_umount2("/proc", MNT_DETACH) < 0)
-		return err_sys(e, "detach /proc");
 	if (setsid() < 0)
 		return err_sys(e, "start a session");
 	return 0;
@@ -399,7 +396,7 @@ static _Noreturn void zygote_main(const struct shelf_msg *msg, const int *fds)
 	struct err e = { 0 };
 
 	prctl(PR_SET_NAME, "belljar-forker", 0, 0, 0);
-	if (step_point("zygote-start", &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_blind(&e) < 0 ||
+	if (step_point("zygote-start", &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_session(&e) < 0 ||
 	    zygote_streams(&e) < 0 || zygote_rights(&e) < 0 || zygote_close(fds[0], &e) < 0) {
 		say_error(fds[0], &e);
 		_exit(1);
