@@ -202,6 +202,7 @@ def test_file_in_file_out(folder):
 
 def test_an_output_with_something_in_it_is_not_overwritten(folder):
     (folder / "out").write_text("precious\n")
+    own(folder / "out")
     c = batch([TRUE], "--out", folder / "out")
     assert c.rc == 125 and "--resume" in c.stderr and (folder / "out").read_text() == "precious\n"
 
@@ -283,6 +284,7 @@ def test_resume_knows_lines_without_an_id(folder):
 
 def test_resume_leaves_a_strangers_file_alone(folder):
     (folder / "out").write_text("my notes\nand more\n")
+    own(folder / "out")
     c = batch([echo(0)], "--resume", "--out", folder / "out")
     assert c.rc == 125 and "line 1" in c.stderr and (folder / "out").read_text() == "my notes\nand more\n"
 
