@@ -309,3 +309,52 @@ out:
 	arena_free(&arena);
 	return status;
 }
+
+#ifdef BELLJAR_TEST_HOOKS
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+
+static void try_it(const char *what, long rc)
+{
+	printf("%s %s\n", what, rc < 0 ? strerrorname_np(errno) : "ok");
+}
+
+int cmd_batch_debug(void)
+{
+	static struct batch_options o;
+	char *const none[] = { NULL };
+	char path[512];
+	struct arena arena = { 0 };
+	struct state_run entry = { .fd = -1 };
+	struct err e = { 0 };
+
+	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
+	    confine(&o, &entry, &arena, &e) < 0)
+		return cli_error(&e);
+	strncat(path, "/logs/debug-front", sizeof(path) - strlen(path) - 1);
+	try_it("open:log", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	unlink(path);
+	try_it("open:/etc/shadow", open("/etc/shadow", O_RDONLY | O_CLOEXEC));
+	try_it("open:/etc/passwd", open("/etc/passwd", O_RDONLY | O_CLOEXEC));
+	try_it("open:/proc/self/environ", open("/proc/self/environ", O_RDONLY | O_CLOEXEC));
+	try_it("create:/tmp", open("/tmp/belljar-debug-front", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	try_it("execve", execve("/bin/true", none, none));
+	try_it("socket", socket(AF_INET, SOCK_STREAM, 0));
+	try_it("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, (int[2]){ 0, 0 }));
+	try_it("ptrace", ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+	try_it("unshare", unshare(CLONE_NEWUSER));
+	try_it("kill", kill(getppid(), 0));
+	printf("caps %llx\n", (unsigned long long)caps_effective());
+	fflush(stdout);
+	/* A child would print the same once more. */
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	try_it("fork", pid);
+	state_unregister(&entry);
+	fflush(stdout);
+	_exit(0);
+}
+#endif

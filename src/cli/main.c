@@ -156,6 +156,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 #ifdef BELLJAR_TEST_HOOKS
+	if (argc == 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "front-confined") == 0)
+		return cmd_batch_debug();
 	if (argc == 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "steps") == 0) {
 		char path[512];
 

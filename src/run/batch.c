@@ -552,6 +552,15 @@ static bool is_over(const struct batch *b)
 	return stopping || (b->ended && !b->queue.count);
 }
 
+/* Something can be done without waiting for anybody: results that were just written made room. */
+static bool has_work(const struct batch *b)
+{
+	bool room = !b->signalled && !b->pool.dead && b->text.len - b->written < OUT_BYTES_MAX;
+
+	return (!b->ended && can_take(b) && (b->in_plain || !b->in.added)) ||
+	       (room && b->queue.count && b->free_slots && (b->held_bytes < HELD_BYTES_MAX || !b->running));
+}
+
 static void batch_done(struct batch *b)
 {
 	struct task *t;
@@ -594,7 +603,7 @@ int batch_run(const struct batch_setup *s, struct err *e)
 	begin_some(&b);
 	flush(&b);
 	while (!is_over(&b)) {
-		loop_wait(&b.loop, s->progress ? PROGRESS_MS : -1);
+		loop_wait(&b.loop, has_work(&b) ? 0 : s->progress ? PROGRESS_MS : -1);
 		end_finished(&b);
 		begin_some(&b);
 		take_lines(&b);

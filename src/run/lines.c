@@ -26,10 +26,15 @@ static void pack(struct lines *l)
 {
 	size_t left = l->buf.len - l->at;
 
-	if (!left && l->buf.cap > KEEP_MAX)
+	if (l->buf.cap > KEEP_MAX && left < KEEP_MAX / 2) {
+		struct buf small = BUF_INIT(l->buf.max);
+
+		buf_add(&small, l->buf.data + l->at, left);
 		buf_done(&l->buf);
-	else if (l->at && left)
+		l->buf = small;
+	} else if (l->at && left) {
 		memmove(l->buf.data, l->buf.data + l->at, left);
+	}
 	l->buf.len = left;
 	l->seen -= l->at;
 	l->at = 0;

@@ -309,8 +309,10 @@ int request_from_json(struct request *r, const char *text, size_t len, struct ar
 	const char *key, *name;
 	int rc = 0;
 
-	if (!root)
+	if (!root && je.line > 1)
 		return err_set(e, ERR_REQUEST, "request: not JSON: line %d, column %d: %s", je.line, je.column, je.text);
+	if (!root)
+		return err_set(e, ERR_REQUEST, "request: not JSON: column %d: %s", je.column, je.text);
 	if (!json_is_object(root)) {
 		json_decref(root);
 		return err_set(e, ERR_REQUEST, "request: must be an object");
