@@ -120,7 +120,8 @@ static void judge(const struct bench *b, const struct figure *f, struct judged *
 				       : (double)b->soaked.runs >= f->wanted ? STATS_REACHED
 									     : STATS_UNKNOWN;
 			if (!b->soaked.grew)
-				snprintf(out->note, sizeof(out->note), "nothing grew");
+				snprintf(out->note, sizeof(out->note), "nothing grew%s",
+					 out->verdict == STATS_REACHED ? "" : ", in fewer runs than asked for");
 		}
 		return;
 	default:
