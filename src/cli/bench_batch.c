@@ -18,11 +18,10 @@
 #include "base/fd.h"
 #include "cli/bench.h"
 
-#define WARM_MS	      5000
-#define WARM_RUNS     8 /* warm ones in a row, for each run in flight */
-#define LINES_MAX     (64U << 20)
-#define STOP_MS	      5000
-#define GUEST_UID_MIN 0x70000000U
+#define WARM_MS	  5000
+#define WARM_RUNS 8 /* warm ones in a row, for each run in flight */
+#define LINES_MAX (64U << 20)
+#define STOP_MS	  5000
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -288,13 +287,13 @@ struct jars_seen {
 static bool read_pss(pid_t pid, uint64_t *kb)
 {
 	char path[48], text[4096], *at;
-	unsigned long long value;
+	int64_t value;
 
 	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
 	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0 || !(at = strstr(text, "\nPss:")) ||
-	    sscanf(at + 5, "%llu", &value) != 1)
+	    (value = stats_field(at + 5, 0)) < 0)
 		return false;
-	*kb += value;
+	*kb += (uint64_t)value;
 	return true;
 }
 
@@ -391,14 +390,13 @@ static int64_t count_entries(const char *path)
 
 static void soak_process(pid_t pid, void *ctx)
 {
-	int64_t *v = ctx, mounts;
-	unsigned long long pages = 0;
+	int64_t *v = ctx, mounts, pages;
 	char path[48], text[256];
 
 	v[SOAK_PROCESSES]++;
 	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) > 0 && sscanf(text, "%*u %llu", &pages) == 1)
-		v[SOAK_RSS] += (int64_t)pages * sysconf(_SC_PAGESIZE) / 1024;
+	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) > 0 && (pages = stats_field(text, 1)) > 0)
+		v[SOAK_RSS] += pages * sysconf(_SC_PAGESIZE) / 1024;
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	v[SOAK_FDS] += count_entries(path);
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
@@ -410,14 +408,13 @@ static void soak_process(pid_t pid, void *ctx)
 static int64_t count_cgroups(void)
 {
 	FILE *f = fopen("/proc/cgroups", "re");
+	int64_t sum = 0, n;
 	char line[256];
-	long long n;
-	int64_t sum = 0;
 
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%*s %*u %lld", &n) == 1 && line[0] != '#')
+		if (line[0] != '#' && (n = stats_field(line, 2)) > 0)
 			sum += n;
 	fclose(f);
 	return sum;
@@ -427,11 +424,11 @@ static int64_t count_slab(const char *name)
 {
 	FILE *f = fopen("/proc/slabinfo", "re");
 	char line[512];
-	long long n = -1;
+	int64_t n = -1;
 
 	while (f && n < 0 && fgets(line, sizeof(line), f))
 		if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ' ')
-			sscanf(line + strlen(name), "%lld", &n);
+			n = stats_field(line, 1);
 	if (f)
 		fclose(f);
 	return n;

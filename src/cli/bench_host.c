@@ -452,17 +452,29 @@ void cpu_open(struct cpu_meter *m, bool no_perf)
 	}
 }
 
-static void add_ticks(pid_t pid, void *ctx)
+/* /proc/PID/stat after the name, which may hold anything: field 3 (the state) is word 0. */
+static const char *read_stat(pid_t pid, char *text, size_t size)
 {
-	unsigned long long t[4], *sum = ctx;
-	char path[48], text[1024], *rest;
+	char path[48], *rest;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0 || !(rest = strrchr(text, ')')))
-		return;
-	/* utime stime cutime cstime: fields 14 to 17 */
-	if (sscanf(rest + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3]) == 4)
-		*sum += t[0] + t[1] + t[2] + t[3];
+	if (fd_read_file(AT_FDCWD, path, text, size) < 0 || !(rest = strrchr(text, ')')))
+		return NULL;
+	return rest + 1;
+}
+
+static void add_ticks(pid_t pid, void *ctx)
+{
+	uint64_t *sum = ctx;
+	char text[1024];
+	const char *stat = read_stat(pid, text, sizeof(text));
+
+	/* utime, stime, cutime, cstime: fields 14 to 17 */
+	for (unsigned field = 14; stat && field <= 17; field++) {
+		int64_t ticks = stats_field(stat, field - 3);
+
+		*sum += ticks > 0 ? (uint64_t)ticks : 0;
+	}
 }
 
 static double seconds_of(struct timeval t)
@@ -472,8 +484,7 @@ static double seconds_of(struct timeval t)
 
 double cpu_read_ms(const struct cpu_meter *m)
 {
-	unsigned long long ticks = 0;
-	uint64_t ns = 0;
+	uint64_t ns = 0, ticks = 0;
 	struct timespec own;
 	struct rusage u;
 
@@ -507,14 +518,10 @@ struct tree_node {
 
 static pid_t parent_of(pid_t pid)
 {
-	char path[48], text[1024], *rest;
-	int parent;
+	char text[1024];
+	const char *stat = read_stat(pid, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0 || !(rest = strrchr(text, ')')) ||
-	    sscanf(rest + 2, "%*c %d", &parent) != 1)
-		return 0;
-	return parent;
+	return stat ? (pid_t)stats_field(stat, 1) : 0;
 }
 
 static void visit(const struct tree_node *all, size_t n, pid_t root, void (*fn)(pid_t, void *), void *ctx, unsigned depth)

@@ -101,6 +101,19 @@ bool stats_list_has(const char *list, const char *word)
 	}
 }
 
+int64_t stats_field(const char *line, unsigned n)
+{
+	char *end;
+	long long value;
+
+	for (line += strspn(line, " \t"); n; n--) {
+		line += strcspn(line, " \t\n");
+		line += strspn(line, " \t");
+	}
+	value = strtoll(line, &end, 10);
+	return end == line || value < 0 ? -1 : value;
+}
+
 void table_init(struct table *t, size_t columns, size_t left)
 {
 	*t = (struct table){ .columns = columns, .left = left };

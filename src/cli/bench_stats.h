@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -35,6 +36,9 @@ const char *stats_verdict_text(enum stats_verdict v);
 const char *stats_number(char *out, size_t size, double value, int digits);
 /* Whether a comma-separated list names the word; NULL names all. */
 bool stats_list_has(const char *list, const char *word);
+
+/* The n-th word (from 0) of a line as a number, as the files of /proc have them; -1 when there is none. */
+int64_t stats_field(const char *line, unsigned n);
 
 /* Rows of cells; the first `left` columns are aligned left, the others right. */
 struct table {

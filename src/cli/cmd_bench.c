@@ -122,20 +122,18 @@ static bool try_row(struct bench *b, struct bench_contender *c, const struct ben
 
 static void find_contenders(struct bench *b, struct arena *a)
 {
+	struct bench_contender *c = NULL;
+
 	b->contenders = arena_alloc(a, bench_row_count * sizeof(*b->contenders));
 	for (size_t i = 0; i < bench_row_count && !bench_stop; i++) {
 		const struct bench_row *row = &bench_rows[i];
-		struct bench_contender *c = b->contender_count ? &b->contenders[b->contender_count - 1] : NULL;
 
-		if (!stats_list_has(b->only, row->name))
-			continue;
+		if (!stats_list_has(b->only, row->name) || (c && c->row && strcmp(c->name, row->name) == 0))
+			continue; /* not asked for, or a row of that name works */
 		progress("bench", "trying", row->name, 0, 0);
-		if (!c || strcmp(c->name, row->name) != 0) {
+		if (!c || strcmp(c->name, row->name) != 0)
 			c = &b->contenders[b->contender_count++];
-			c->name = row->name;
-		} else if (c->row) {
-			continue; /* a row of that name works */
-		}
+		c->name = row->name;
 		if (!try_row(b, c, row))
 			c->row = NULL;
 	}
@@ -512,6 +510,7 @@ int cmd_bench(int argc, char **argv)
 	struct arena a = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
+	const char *term = getenv("TERM");
 	int status = 0;
 
 	if (cli_parse(&cmd_bench_opts, argc, argv, &b, &rest, &a, &status))
@@ -521,7 +520,7 @@ int cmd_bench(int argc, char **argv)
 	if (check_names("--only", b.only, row_name, bench_row_count, &e) < 0 ||
 	    check_names("--jobs", b.jobs_only, job_name, bench_job_count, &e) < 0 || bench_host_init(&b.host, &e) < 0)
 		return cli_error(&e);
-	progress_on = isatty(2) && !(getenv("TERM") && strcmp(getenv("TERM"), "dumb") == 0);
+	progress_on = isatty(2) && (!term || strcmp(term, "dumb") != 0);
 	find_contenders(&b, &a);
 	find_jobs(&b, &a);
 	measure(&b, &a);

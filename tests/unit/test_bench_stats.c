@@ -96,6 +96,22 @@ TEST(lists)
 	assert_false(stats_list_has("runc,,crun", "bare"));
 }
 
+TEST(fields)
+{
+	static const struct {
+		const char *line;
+		unsigned n;
+		int64_t want;
+	} rows[] = {
+		{ "5", 0, 5 },	  { "  12 kB", 0, 12 }, { "a 1 2\n", 1, 1 }, { "memory\t9\t120\t1\n", 2, 120 },
+		{ "a b", 1, -1 }, { "a 1", 2, -1 },	{ "a -4", 1, -1 },   { "", 0, -1 },
+		{ "", 3, -1 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++)
+		ROW_OK(stats_field(rows[i].line, rows[i].n) == rows[i].want, "'%s' %u", rows[i].line, rows[i].n);
+}
+
 static char *printed(struct table *t, bool bold)
 {
 	static char text[512];
@@ -139,6 +155,7 @@ int main(void)
 		cmocka_unit_test(ratios_and_verdicts),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(lists),
+		cmocka_unit_test(fields),
 		cmocka_unit_test(tables_are_aligned),
 	};
 
