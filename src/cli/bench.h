@@ -17,6 +17,7 @@
 #define BENCH_WIDTHS	3     /* rows of bench_widths */
 #define BENCH_WIDTH_MAX 64    /* the largest of them */
 #define BENCH_HANG_MS	30000 /* a run that takes longer is ended and is an error */
+#define BENCH_STOP_MS	3000  /* the same, once the bench is interrupted */
 #define BENCH_BASE	"bare"
 
 extern const unsigned bench_widths[BENCH_WIDTHS]; /* runs in flight */
@@ -65,7 +66,6 @@ struct bench_host {
 	char group[64]; /* parent group of podman's */
 	char belljar[512];
 	char image[128]; /* docker's */
-	bool no_perf;	 /* perf events are not to be had */
 };
 
 struct bench_contender {
@@ -127,7 +127,7 @@ struct cpu_meter {
 	pid_t tree; /* a living process whose descendants count (without perf); 0: none */
 };
 
-void cpu_open(struct cpu_meter *m, bool no_perf);
+void cpu_open(struct cpu_meter *m);
 /* Milliseconds so far, without our own. */
 double cpu_read_ms(const struct cpu_meter *m);
 const char *cpu_how(const struct cpu_meter *m);

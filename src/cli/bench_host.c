@@ -155,7 +155,8 @@ int flight_wait(struct flight *f, unsigned n)
 		for (unsigned k = 0; k < count; k++) {
 			struct flight *one = &f[of[k]];
 
-			if (bench_stop || clock_mono_ns() - one->start_ns > BENCH_HANG_MS * NS_PER_MS) {
+			/* Interrupted, a run may still end by itself: a killed client would leave its container. */
+			if (clock_mono_ns() - one->start_ns > (bench_stop ? BENCH_STOP_MS : BENCH_HANG_MS) * NS_PER_MS) {
 				flight_kill(one);
 				return (int)of[k];
 			}
@@ -401,6 +402,21 @@ static void delete_left(const struct bench_host *h, const char *name)
 		closedir(dir);
 }
 
+/* The same for docker, whose containers are its daemon's. */
+static void delete_docker(const struct bench_host *h)
+{
+	char program[512], filter[96], ids[1024], why[64];
+
+	snprintf(filter, sizeof(filter), "name=%s", h->group);
+	if (!h->image[0] || !bench_find_program("docker", program, sizeof(program)))
+		return;
+	if (flight_probe((const char *const[]){ program, "ps", "--all", "--quiet", "--filter", filter, NULL }, ids, sizeof(ids),
+			 why, sizeof(why)) < 0)
+		return;
+	for (char *save = NULL, *id = strtok_r(ids, "\r\n", &save); id; id = strtok_r(NULL, "\r\n", &save))
+		flight_probe((const char *const[]){ program, "rm", "--force", id, NULL }, NULL, 0, why, sizeof(why));
+}
+
 /* podman leaves its parent group with conmon's in every hierarchy. */
 static void remove_groups(const struct bench_host *h)
 {
@@ -428,6 +444,7 @@ void bench_host_done(struct bench_host *h)
 	bench_stop = 0;
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 		delete_left(h, runtimes[i]);
+	delete_docker(h);
 	remove_groups(h);
 	remove_tree(AT_FDCWD, h->dir);
 	h->dir[0] = '\0';
@@ -435,15 +452,13 @@ void bench_host_done(struct bench_host *h)
 
 /* ---- CPU time -------------------------------------------------------------------------------- */
 
-void cpu_open(struct cpu_meter *m, bool no_perf)
+void cpu_open(struct cpu_meter *m)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_TASK_CLOCK, .inherit = 1
 	};
 
 	*m = (struct cpu_meter){ .fd = -1 };
-	if (no_perf)
-		return;
 	m->fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (m->fd < 0) {
 		/* An ordinary user may not look into the kernel; the task clock runs there all the same. */

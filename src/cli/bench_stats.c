@@ -80,7 +80,13 @@ const char *stats_number(char *out, size_t size, double value, int digits)
 	if (isnan(value))
 		snprintf(out, size, "-");
 	else
-		snprintf(out, size, "%.*f", value >= 1000 ? 0 : value >= 100 && digits > 1 ? 1 : digits, value);
+		snprintf(out, size, "%.*f",
+			 value >= 1000	? 0
+			 : digits < 2	? digits
+			 : value >= 100 ? 1
+			 : value < 0.1	? digits + 1
+					: digits,
+			 value);
 	return out;
 }
 

@@ -32,7 +32,7 @@ enum stats_verdict { STATS_UNKNOWN, STATS_REACHED, STATS_MISSED };
 enum stats_verdict stats_judge(double measured, double wanted, bool at_most);
 const char *stats_verdict_text(enum stats_verdict v);
 
-/* "12.34", or "-" for NAN. As many digits as `digits` says, fewer for large values. */
+/* "12.34", or "-" for NAN. As many digits as `digits` says, fewer for large values, one more below 0.1. */
 const char *stats_number(char *out, size_t size, double value, int digits);
 /* Whether a comma-separated list names the word; NULL names all. */
 bool stats_list_has(const char *list, const char *word);

@@ -353,7 +353,7 @@ static bool too_slow(struct bench *b, struct bench_cell *cell, size_t w)
 {
 	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
 
-	return samples_percentile(&cell->ms, 50) * bench_widths[w] / cpus > (b->quick ? 1500 : 5000);
+	return bench_widths[w] > 8 && samples_percentile(&cell->ms, 50) * bench_widths[w] / cpus > (b->quick ? 1500 : 5000);
 }
 
 static void rates(struct bench *b, size_t j, struct batch *batches)
@@ -389,7 +389,7 @@ static void cpu_of(struct bench *b, size_t j, size_t c)
 	uint64_t until, runs = 0;
 	double before;
 
-	cpu_open(&m, b->host.no_perf);
+	cpu_open(&m);
 	if (b->contenders[c].row->flags & BENCH_BATCH) {
 		if (batch_start(&batch, &b->contenders[c], &bench_jobs[j], 1, &e) < 0 ||
 		    batch_warm(&batch, &bench_jobs[j], 1, &e) < 0)
