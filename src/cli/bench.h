@@ -77,7 +77,8 @@ struct bench_contender {
 
 /* One contender at one job. */
 struct bench_cell {
-	bool out; /* takes no part (any more); `reason` says why */
+	bool never_warm; /* a batch that answered cold for seconds */
+	bool out;	 /* takes no part (any more); `reason` says why */
 	char reason[240];
 	struct samples ms; /* latencies */
 	double spent_ms;   /* of its time box */
@@ -157,8 +158,8 @@ const char *batch_next(struct batch *b, struct err *e);
 int batch_more(struct batch *b, const char **text, size_t *len, struct err *e);
 /* Counts a result in the cell: runs, warm or cold, errors. */
 void batch_check(const struct bench_job *job, const char *line, size_t len, struct bench_cell *cell);
-/* Runs until a result is warm (or time is up); these runs are not counted. */
-int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, struct err *e);
+/* Runs until results are warm; these runs are not counted. *never is set when time is up before, and makes the next wait a short one. */
+int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, bool *never, struct err *e);
 void batch_stop(struct batch *b);
 
 /* PSS of idle jars with a waiting Python. */
@@ -189,7 +190,7 @@ void bench_soak(const struct bench_contender *c, const struct bench_job *job, st
 /* ---- bench_report.c ---- */
 
 struct bench {
-	bool quick, json;
+	bool quick, json, colour;
 	const char *only, *jobs_only;
 	uint64_t rounds, milliseconds, soak;
 	struct bench_host host;

@@ -18,8 +18,9 @@
 #include "base/fd.h"
 #include "cli/bench.h"
 
+#define COLD_MS	  200 /* the wait for a batch that was never warm */
 #define WARM_MS	  5000
-#define WARM_RUNS 8 /* warm ones in a row, for each run in flight */
+#define WARM_ROWS 8 /* of warm results, one after the other */
 #define LINES_MAX (64U << 20)
 #define STOP_MS	  5000
 
@@ -217,12 +218,13 @@ void batch_check(const struct bench_job *job, const char *line, size_t len, stru
 	json_decref(o);
 }
 
-int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, struct err *e)
+int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, bool *never, struct err *e)
 {
-	uint64_t end = clock_mono_ns() + WARM_MS * NS_PER_MS, cold = 0;
+	uint64_t end = clock_mono_ns() + (*never ? COLD_MS : WARM_MS) * NS_PER_MS;
+	unsigned rows = 0;
 
-	/* Zygotes start, pools fill: until all of a row are warm. A batch that knows no warm start answers cold for ever: a few are enough to see. */
-	for (unsigned row = 0; row < WARM_RUNS && clock_mono_ns() < end; row++) {
+	/* Zygotes start, pools fill: until all runs of some rows are warm. */
+	while (rows < WARM_ROWS && clock_mono_ns() < end) {
 		struct bench_cell seen = { 0 };
 		const char *line;
 
@@ -235,12 +237,11 @@ int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, str
 		}
 		if (seen.errors)
 			return err_set(e, ERR_SETUP, "%.200s", seen.error);
-		if (seen.cold && cold++ < 100) {
-			/* Not yet: give it time rather than work. */
-			usleep(20000);
-			row = 0;
-		}
+		rows = seen.cold ? 0 : rows + 1;
+		if (seen.cold)
+			usleep(20000); /* not yet: give it time rather than work */
 	}
+	*never = rows < WARM_ROWS;
 	return 0;
 }
 
@@ -332,11 +333,12 @@ void bench_memory(const struct bench_contender *c, const struct bench_job *job, 
 	struct batch b;
 	struct stat st;
 	uint64_t kb = 0;
+	bool never = false;
 
 	*m = (struct bench_memory){ .pss_mb = NAN };
 	seen.n = 0;
 	seen.own = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
-	if (batch_start(&b, c, job, 8, &e) < 0 || batch_warm(&b, job, 1, &e) < 0) {
+	if (batch_start(&b, c, job, 8, &e) < 0 || batch_warm(&b, job, 1, &never, &e) < 0) {
 		snprintf(m->reason, sizeof(m->reason), "%.200s", e.msg);
 	} else {
 		usleep(500000); /* pools fill; what is left of the last runs goes */
@@ -489,8 +491,9 @@ void bench_soak(const struct bench_contender *c, const struct bench_job *job, st
 	struct err e = { 0 };
 	struct batch b;
 	double middle;
+	bool never = false;
 
-	if (batch_start(&b, c, job, 8, &e) < 0 || batch_warm(&b, job, 8, &e) < 0)
+	if (batch_start(&b, c, job, 8, &e) < 0 || batch_warm(&b, job, 8, &never, &e) < 0)
 		goto lost;
 	/* Everything that grows once has grown after a thousand runs. */
 	if (soak_run(&b, job, s->wanted < 1000 ? s->wanted : 1000, s, &middle, NULL, &e) < 0)

@@ -56,7 +56,7 @@ static struct bench_cell *find_cell(const struct bench *b, const char *job, cons
 		if (strcmp(bench_jobs[j].name, job) != 0)
 			continue;
 		if (!b->job_there[j]) {
-			*why = "the job is not there";
+			*why = "the job was not run";
 			return NULL;
 		}
 		for (size_t c = 0; c < b->contender_count; c++)
@@ -158,8 +158,9 @@ static void start_words(const struct bench_cell *cell, char *out, size_t size)
 		snprintf(out, size, "%s", cell->warm ? "warm" : cell->cold ? "cold" : "");
 }
 
-static void print_job(const struct bench *b, size_t j, bool colour)
+static void print_job(const struct bench *b, size_t j)
 {
+	bool colour = b->colour;
 	static const char *const heads[] = { "",    "p50 ms", "p90 ms", "p99 ms",	"runs/s x1", "x8",
 					     "x64", "CPU ms", "x bare", "x bubblewrap", "rounds",    "start" };
 	struct table t;
@@ -260,13 +261,12 @@ static void print_soak(const struct bench *b)
 
 void bench_print(const struct bench *b)
 {
-	bool colour = cli_colour(1);
 	struct table t;
 
 	print_host();
 	for (size_t j = 0; j < bench_job_count; j++)
 		if (b->job_there[j])
-			print_job(b, j, colour);
+			print_job(b, j);
 	print_contenders(b);
 	print_how(b);
 	print_soak(b);
@@ -284,7 +284,7 @@ void bench_print(const struct bench *b)
 		table_add(&t, stats_verdict_text(g.verdict));
 		table_add(&t, g.note);
 	}
-	table_print(&t, stdout, colour);
+	table_print(&t, stdout, b->colour);
 	table_done(&t);
 }
 

@@ -212,7 +212,7 @@ static void start_batches(struct bench *b, size_t j, unsigned width, struct batc
 		if (cell->out || !(b->contenders[c].row->flags & BENCH_BATCH))
 			continue;
 		if (batch_start(&batches[c], &b->contenders[c], &bench_jobs[j], width, &e) < 0 ||
-		    batch_warm(&batches[c], &bench_jobs[j], width, &e) < 0)
+		    batch_warm(&batches[c], &bench_jobs[j], width, &cell->never_warm, &e) < 0)
 			leave(cell, e.msg);
 	}
 }
@@ -392,7 +392,7 @@ static void cpu_of(struct bench *b, size_t j, size_t c)
 	cpu_open(&m);
 	if (b->contenders[c].row->flags & BENCH_BATCH) {
 		if (batch_start(&batch, &b->contenders[c], &bench_jobs[j], 1, &e) < 0 ||
-		    batch_warm(&batch, &bench_jobs[j], 1, &e) < 0)
+		    batch_warm(&batch, &bench_jobs[j], 1, &cell->never_warm, &e) < 0)
 			goto out;
 		usleep(100000); /* what the start left to do */
 		m.tree = batch.pid;
@@ -517,10 +517,12 @@ int cmd_bench(int argc, char **argv)
 		return status;
 	b.rounds = b.rounds ? b.rounds : b.quick ? 10 : 60;
 	b.milliseconds = b.milliseconds ? b.milliseconds : b.quick ? 300 : 1500;
+	/* Before the environment is cleaned. */
+	b.colour = cli_colour(1);
+	progress_on = isatty(2) && (!term || strcmp(term, "dumb") != 0);
 	if (check_names("--only", b.only, row_name, bench_row_count, &e) < 0 ||
 	    check_names("--jobs", b.jobs_only, job_name, bench_job_count, &e) < 0 || bench_host_init(&b.host, &e) < 0)
 		return cli_error(&e);
-	progress_on = isatty(2) && (!term || strcmp(term, "dumb") != 0);
 	find_contenders(&b, &a);
 	find_jobs(&b, &a);
 	measure(&b, &a);

@@ -104,7 +104,7 @@ PLAYED = """#!/usr/bin/python3
 import json, os, sys
 if sys.argv[1] != "batch":
     os.execv({real!r}, sys.argv)
-if os.environ["PLAY"] == "missing":
+if os.environ["BELLJAR_PLAY"] == "missing":
     print("error: unknown command 'batch'", file=sys.stderr)
     sys.exit(2)
 assert sys.argv[2] == "-" and "--unordered" in sys.argv and sys.argv[sys.argv.index("-j") + 1] in ("1", "8", "64")
@@ -114,9 +114,9 @@ for line in iter(sys.stdin.readline, ""):
     request = json.loads(line)
     assert ("argv" in request) != ("code" in request)
     result = {{"status": "completed", "exit_code": 0, "stdout": "2\\n" if request.get("code") else "", "start": "cold" if n < 3 else "warm"}}
-    if os.environ["PLAY"] == "wrong" and n > 40:
+    if os.environ["BELLJAR_PLAY"] == "wrong" and n > 40:
         result["stdout"] = "3\\n"
-    if os.environ["PLAY"] == "dies" and n > 40:
+    if os.environ["BELLJAR_PLAY"] == "dies" and n > 40:
         sys.exit("error: the keeper is gone")
     print(json.dumps(result), flush=True)
 """
@@ -136,7 +136,7 @@ def stage():
 
 
 def played(stage, play, *args):
-    p = subprocess.run([*as_user(TEST_USER), str(stage / "belljar-front"), *QUICK, "--json", *args], env=environment(TEST_USER, {"PLAY": play}), cwd="/",
+    p = subprocess.run([*as_user(TEST_USER), str(stage / "belljar-front"), *QUICK, "--json", *args], env=environment(TEST_USER, {"BELLJAR_PLAY": play}), cwd="/",
                        stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds(120))
     return Completed(p.args, p.returncode, p.stdout, p.stderr, 0)
 
