@@ -36,8 +36,9 @@ test-v2: build hooks
 fuzz: deps
 	@tests/fuzz/run.sh $(SECONDS)
 
+# belljar beside what else is installed; BENCH='--quick --only bare,belljar-run' narrows it.
 bench: build
-	@$(PYTHON) bench/oneshot.py --json build/bench.json
+	@build/belljar bench $(BENCH)
 
 lint: build
 	@tools/lint.sh

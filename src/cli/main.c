@@ -23,6 +23,7 @@ static const struct cli_cmd commands[] = {
 	{ &cmd_kill_opts, cmd_kill },
 	{ &cmd_clean_opts, cmd_clean },
 	{ &cmd_doctor_opts, cmd_doctor },
+	{ &cmd_bench_opts, cmd_bench },
 	{ &cmd_config_opts, cmd_config },
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
