@@ -251,8 +251,13 @@ static int enter_files(void *p, struct err *e)
 /* The request is read: only the standard streams and, until exec, the report stay. */
 static int enter_close_feed(void *p, struct err *e)
 {
-	(void)p;
-	if (!hook_disabled("close_fds") && sys_close_range(FD_FEED, ~0U, 0) < 0)
+	unsigned report = (unsigned)((struct enter_ctx *)p)->report;
+
+	if (hook_disabled("close_fds"))
+		return 0;
+	if (report > FD_FEED && sys_close_range(FD_FEED, report - 1, 0) < 0)
+		return err_sys(e, "close descriptors");
+	if (sys_close_range(report >= FD_FEED ? report + 1 : FD_FEED, ~0U, 0) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
 }
@@ -516,18 +521,23 @@ static int warm_wait(void *p, struct err *e)
 	struct jar_report r = { .type = REPORT_WAITING };
 	struct warm_go go;
 	unsigned count;
-	int fds[4];
+	int fds[5];
 
 	if (fd_send(c->report, &r, REPORT_SHORT, NULL, 0) < 0)
 		_exit(0);
 	/* A keeper that is gone wants nothing any more. */
-	if (fd_recv(c->report, &go, sizeof(go), fds, 4, &count) != sizeof(go) || count != 4)
+	if (fd_recv(c->report, &go, sizeof(go), fds, 5, &count) != sizeof(go) || count < 4)
 		_exit(0);
 	c->j->limits = go.limits;
 	for (int i = 0; i < 3; i++)
 		if (dup2(fds[i], i) < 0)
 			return err_sys(e, "take the standard streams");
 	c->feed = fds[3];
+	if (count == 5) {
+		c->report = fcntl(FD_REPORT, F_DUPFD_CLOEXEC, 16);
+		if (c->report < 0 || dup2(fds[4], FD_REPORT) < 0)
+			return err_sys(e, "take the program's own feed");
+	}
 	c->workspace = open("/workspace", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (c->workspace < 0)
 		return err_sys(e, "open the workspace");

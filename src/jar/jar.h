@@ -106,7 +106,8 @@ struct warm_guest {
 	bool interpreter;     /* signals are the interpreter's, nothing is executed */
 };
 
-/* What the keeper says to a waiting guest; descriptors: stdin, stdout, stderr, feed. */
+/* What the keeper says to a waiting guest; descriptors: stdin, stdout, stderr, feed, and, where the program itself is to wait for the request,
+ * what it is to find as descriptor 3. */
 struct warm_go {
 	struct jar_limits limits;
 };

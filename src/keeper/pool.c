@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -60,6 +61,7 @@ enum slot_state {
 	JARRING,  /* init is being started */
 	JARRED,	  /* there is a jar, and nobody in it */
 	FORKING,  /* a guest is being started */
+	BOOTING,  /* POOL_NODE: the interpreter is being started */
 	READY,	  /* it waits */
 	RUNNING,
 	KEPT,	  /* the main process has ended, the jar is the front's until POOL_DONE */
@@ -94,7 +96,10 @@ struct place {
 	/* the guest */
 	int report;
 	pid_t guest;
-	uint32_t kind;
+	uint32_t kind;	    /* what waits, or runs */
+	uint32_t next_kind; /* what it was last needed for */
+	int streams[4];	    /* POOL_NODE: our ends of what it was started with */
+	struct jar_limits booted; /* and under which limits */
 	bool recycle;  /* it is to prove first that nothing of the one before is left */
 	bool evicted;  /* it was ended before it was needed: another kind is wanted */
 	bool reserved; /* `run` waits for it to be ready */
@@ -139,6 +144,7 @@ struct pool {
 	unsigned shelf_count;
 	struct place places[SLOTS_MAX];
 	unsigned place_count;
+	struct jar_limits node_limits; /* of the last run of node: the next will hardly differ. wall_ms 0: there was none */
 	struct run pending[PENDING_MAX];
 	unsigned pending_count;
 	uint64_t next_trim_ns;
@@ -186,7 +192,8 @@ static void add_facts(struct pool_event *ev, const struct place *s)
 	f->cgroup_version = p.cg_host.version;
 	f->rootless = p.rootless;
 	f->host_uid = s->ids.uids.start + 2;
-	f->warm = 1;
+	/* A start of node in a jar that was ready is still a start of node. */
+	f->warm = s->kind == s->run.kind;
 	ev->have_facts = 1;
 }
 
@@ -283,6 +290,8 @@ static void ask_shelf(struct place *s, struct shelf_msg *msg, const int *fds, un
 static void close_guest(struct place *s)
 {
 	unwatch(&s->report);
+	for (int i = 0; i < 4; i++)
+		fd_close(&s->streams[i]);
 	s->guest = 0;
 }
 
@@ -391,15 +400,17 @@ static uint32_t wanted_kind(const struct place *s)
 {
 	int have[POOL_KINDS] = { 0 };
 
-	if (s->reserved)
-		return s->run.kind;
 	for (unsigned i = 0; i < p.place_count; i++)
 		if (p.places[i].state == FORKING || p.places[i].state == READY)
 			have[p.places[i].kind]++;
-	for (unsigned i = 0; i < p.pending_count; i++)
-		if (have[p.pending[i].kind]-- <= 0)
-			return p.pending[i].kind;
-	return s->kind;
+	for (unsigned i = 0; i < p.pending_count; i++) {
+		/* Whoever waits for node already is served sooner by a start of his own. */
+		uint32_t kind = p.pending[i].kind == POOL_NODE ? POOL_EXEC : p.pending[i].kind;
+
+		if (have[kind]-- <= 0)
+			return kind;
+	}
+	return s->next_kind;
 }
 
 static void start_guest(struct place *s, uint32_t kind)
@@ -493,12 +504,33 @@ static int set_limits(struct place *s, const struct jar_limits *l, struct err *e
 	return 0;
 }
 
+/* Somebody needs node and there was none that waits: the next will find one. */
+static void want_node(const struct run *r)
+{
+	struct place *other = NULL;
+
+	for (unsigned i = 0; i < p.place_count; i++) {
+		struct place *s = &p.places[i];
+
+		if (s->state != RUNNING && s->state != FREE && s->next_kind == POOL_NODE)
+			return;
+		if (s->state == READY && s->kind != POOL_NODE && !s->evicted && !s->reserved && (!s->bound || s->client == r->client))
+			other = s;
+	}
+	if (!other)
+		return;
+	other->next_kind = POOL_NODE;
+	other->evicted = true;
+	kill(other->guest, SIGKILL);
+}
+
 /* The guest waits, the request is there. False: it is dead, and somebody else must do. */
 static bool go(struct place *s, struct run *r)
 {
 	struct warm_go go;
 	struct err e = { 0 };
 
+	s->next_kind = r->kind;
 	s->run = *r;
 	s->reserved = false;
 	s->ended = false;
@@ -523,9 +555,118 @@ static bool go(struct place *s, struct run *r)
 	epoll_ctl(p.epoll, EPOLL_CTL_DEL, s->report, NULL);
 	close_streams(r);
 	s->state = RUNNING;
+	if (r->kind == POOL_NODE)
+		want_node(r);
 	s->until_ns = clock_mono_ns() + FIRST_LOOK_NS;
 	if (r->limits.wall_ms < FIRST_LOOK_NS / NS_PER_MS)
 		s->until_ns = clock_mono_ns() + r->limits.wall_ms * NS_PER_MS;
+	return true;
+}
+
+/*
+ * Node is executed before there is a request. It reads it itself, as its own feed, on descriptor 3 (src/guest/node/preload.js); its streams are
+ * made here, and the front gets our ends when there is a run.
+ */
+static void add_record(char *out, size_t *at, uint32_t type, const char *data, size_t len)
+{
+	struct feed_rec r = { .magic = FEED_MAGIC, .type = type, .size = len };
+
+	memcpy(out + *at, &r, sizeof(r));
+	memcpy(out + *at + sizeof(r), data, len);
+	*at += sizeof(r) + len;
+}
+
+static int boot_node(struct place *s, struct err *e)
+{
+	static const char env[] = "SANDBOX_MODE=1\0HOME=" ROOT_HOME "\0PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\0"
+				  "LANG=C.UTF-8\0TMPDIR=/tmp\0BELLJAR_WAIT=1";
+	static const char argv[] = "/usr/bin/node\0--require=/etc/belljar/node.js\0/workspace/main.js";
+	static const struct {
+		mode_t mode;
+		int guest; /* which end is its */
+	} kinds[4] = { { 0444, 0 }, { 0222, 1 }, { 0222, 1 }, { 0400, 0 } };
+	struct warm_go go;
+	char text[1024];
+	size_t len = 0;
+	int theirs[5] = { -1, -1, -1, -1, -1 }, feed[2] = { -1, -1 }, rc = -1;
+
+	for (int i = 0; i < 4; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) < 0 || fchmod(ends[0], kinds[i].mode) < 0) {
+			err_sys(e, "make a pipe");
+			goto out;
+		}
+		theirs[i < 3 ? i : 4] = ends[kinds[i].guest];
+		s->streams[i] = ends[!kinds[i].guest];
+	}
+	if (pipe2(feed, O_CLOEXEC) < 0) {
+		err_sys(e, "make a pipe");
+		goto out;
+	}
+	theirs[3] = feed[0];
+	add_record(text, &len, FEED_ENV, env, sizeof(env));
+	add_record(text, &len, FEED_ARGV, argv, sizeof(argv));
+	add_record(text, &len, FEED_CWD, "/workspace", 10);
+	add_record(text, &len, FEED_GO, "", 0);
+	s->booted = p.node_limits;
+	if (set_limits(s, &s->booted, e) < 0 || set_disk(s, s->booted.disk_bytes, e) < 0)
+		goto out;
+	watch_begin(&s->watch, &s->booted, SETUP_LIMIT_NS);
+	go.limits = s->watch.limits;
+	if (fd_write_all(feed[1], text, len) < 0 || fd_send(s->report, &go, sizeof(go), theirs, 5) < 0) {
+		err_sys(e, "start node");
+		goto out;
+	}
+	set_state(s, BOOTING);
+	rc = 0;
+out:
+	for (int i = 0; i < 5; i++)
+		fd_close(&theirs[i]);
+	fd_close(&feed[1]);
+	return rc;
+}
+
+/* Limits that are set when a process starts must be the same; the others are set now. */
+static bool boots_like(const struct jar_limits *a, const struct jar_limits *b)
+{
+	return a->nofile == b->nofile && a->disk_bytes == b->disk_bytes && a->cpu_ms == b->cpu_ms && a->pids == b->pids;
+}
+
+static bool go_node(struct place *s, struct run *r)
+{
+	struct err e = { 0 };
+	struct pool_event ev;
+
+	if (!is_alive(s->guest)) {
+		s->renew = true;
+		end_jar(s);
+		return false;
+	}
+	s->run = *r;
+	s->ended = false;
+	s->bound = true;
+	s->client = r->client;
+	close_streams(r);
+	if (set_limits(s, &r->limits, &e) < 0) {
+		tell_failed(r->number, s, &e);
+		end_jar(s);
+		return true;
+	}
+	/* What it took to start is not the program's. */
+	watch_base(&s->watch, true);
+	watch_begin(&s->watch, &r->limits, SETUP_LIMIT_NS);
+	s->watch.guest_pid = s->guest;
+	s->watch.data = s->data;
+	watch_started(&s->watch, clock_mono_ns());
+	memset(&ev, 0, sizeof(ev));
+	ev.type = POOL_STREAMS;
+	ev.run = r->number;
+	fd_send(p.front, &ev, sizeof(ev), s->streams, 4);
+	for (int i = 0; i < 4; i++)
+		fd_close(&s->streams[i]);
+	s->state = RUNNING;
+	s->until_ns = watch_next(&s->watch);
 	return true;
 }
 
@@ -612,7 +753,7 @@ static void release(struct place *s)
 	uint32_t kind = wanted_kind(s);
 
 	fd_close(&s->report);
-	s->recycle = again && zygote_of(s, kind)->ready;
+	s->recycle = again && kind != POOL_NODE && zygote_of(s, kind)->ready;
 	if (s->recycle)
 		start_guest(s, kind);
 	else
@@ -622,6 +763,13 @@ static void release(struct place *s)
 static bool fits(const struct place *s, const struct run *r)
 {
 	return !s->bound || s->client == r->client;
+}
+
+static bool suits(const struct place *s, const struct run *r)
+{
+	if (r->kind != POOL_NODE)
+		return s->kind == r->kind;
+	return s->kind == POOL_EXEC || (s->kind == POOL_NODE && boots_like(&s->booted, &r->limits));
 }
 
 static void take_pending(unsigned i)
@@ -639,10 +787,10 @@ static void assign(void)
 		for (unsigned k = 0; k < p.place_count; k++) {
 			struct place *s = &p.places[k];
 
-			if (s->state != READY || s->kind != r.kind || s->evicted || s->reserved || !fits(s, &r))
+			if (s->state != READY || s->evicted || s->reserved || !fits(s, &r) || !suits(s, &r))
 				continue;
-			/* The client's own before one that nobody has. */
-			if (!best || (s->bound && !best->bound))
+			/* Node before a start of node; the client's own before one that nobody has. */
+			if (!best || (s->kind == r.kind && best->kind != r.kind) || (s->kind == best->kind && s->bound && !best->bound))
 				best = s;
 		}
 		if (!best) {
@@ -650,7 +798,7 @@ static void assign(void)
 			continue;
 		}
 		take_pending(i);
-		if (!go(best, &r) && p.pending_count < PENDING_MAX) {
+		if (!(best->kind == POOL_NODE ? go_node(best, &r) : go(best, &r)) && p.pending_count < PENDING_MAX) {
 			if (++r.tries < 4) {
 				memmove(&p.pending[1], &p.pending[0], p.pending_count++ * sizeof(r));
 				p.pending[0] = r;
@@ -683,7 +831,7 @@ static bool any_zygote(uint32_t kind)
 
 static bool is_preparing(const struct place *s)
 {
-	return s->state == SLOTTING || s->state == BARE || s->state == JARRING || s->state == JARRED || s->state == FORKING;
+	return s->state == SLOTTING || s->state == BARE || s->state == JARRING || s->state == JARRED || s->state == FORKING || s->state == BOOTING;
 }
 
 /* A slot that waits for another client or kind than anybody wants is turned round for the first run that has nothing. */
@@ -899,6 +1047,7 @@ static void on_chan(struct place *s)
 			s->own[i] = i == OWN_LANDLOCK && n == OWN_SPACES ? -1 : fds[at++];
 		set_state(s, JARRED);
 	} else if (s->state == SCRUBBING && r.type == REPORT_SCRUBBED) {
+		s->run.kind = POOL_EXEC;
 		start_guest(s, POOL_EXEC);
 		s->reserved = true;
 	} else {
@@ -935,6 +1084,13 @@ static void on_report(struct place *s)
 	}
 	if (n)
 		close(fd);
+	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_EXEC && s->state == BOOTING) {
+		unwatch(&s->report);
+		s->state = READY;
+		s->since_ns = clock_mono_ns();
+		s->until_ns = 0;
+		return;
+	}
 	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_WAITING && s->state == FORKING && in_slot(&s->ids, uid) && is_alive(pid)) {
 		struct run run = s->run;
 
@@ -943,6 +1099,13 @@ static void on_report(struct place *s)
 		s->since_ns = clock_mono_ns();
 		s->until_ns = 0;
 		watch_base(&s->watch, true);
+		if (s->kind == POOL_NODE) {
+			struct err e = { 0 };
+
+			if (boot_node(s, &e) < 0)
+				give_up(s, &e);
+			return;
+		}
 		if (s->reserved && !go(s, &run)) {
 			struct err e = { 0 };
 
@@ -953,7 +1116,7 @@ static void on_report(struct place *s)
 		return;
 	}
 	/* A recycled jar that is not clean, a step that failed, or a death. */
-	if (s->state == FORKING) {
+	if (s->state == FORKING || s->state == BOOTING) {
 		struct err e = { 0 };
 
 		if (got > 0 && r.type == REPORT_ERROR)
@@ -1096,7 +1259,9 @@ static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 				s->guest = 0;
 				unwatch(&s->report);
 				/* One that waited: another takes its place in the same jar, or it was to go anyway. */
-				if (s->state == READY)
+				for (int k = 0; k < 4; k++)
+					fd_close(&s->streams[k]);
+				if (s->state == READY || s->state == BOOTING)
 					set_state(s, init_is_dead(s) ? DYING : JARRED);
 			}
 			return;
@@ -1291,8 +1456,8 @@ static void init_place(struct place *s)
 	for (int i = 0; i < OWN_SPACES; i++)
 		s->own[i] = -1;
 	for (int i = 0; i < 4; i++)
-		s->run.fds[i] = -1;
-	s->kind = POOL_PYTHON;
+		s->run.fds[i] = s->streams[i] = -1;
+	s->kind = s->next_kind = POOL_PYTHON;
 	cgroup_init(&s->cg);
 	s->watch = (struct watch){ .cg = &s->cg, .host = &p.cg_host, .data = -1 };
 }
@@ -1376,7 +1541,7 @@ static int pool_run(const void *req, int *fds, struct err *e)
 		return err_set(e, ERR_INTERNAL, "not a run");
 	if (check_limits(&r->limits, e) < 0)
 		return -1;
-	if (!p.want.ceiling || r->kind == POOL_NODE || !any_zygote(r->kind)) {
+	if (!p.want.ceiling || !any_zygote(r->kind)) {
 		tell_plain(POOL_REFUSED, r->run);
 		return 0;
 	}
@@ -1388,6 +1553,8 @@ static int pool_run(const void *req, int *fds, struct err *e)
 	for (int i = 0; i < 4; i++)
 		n->fds[i] = take_fd(&fds[i]);
 	p.pending_count++;
+	if (r->kind == POOL_NODE)
+		p.node_limits = r->limits;
 	return 0;
 }
 

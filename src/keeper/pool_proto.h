@@ -87,6 +87,8 @@ enum pool_event_type {
 	POOL_ENDED,
 	POOL_EXPORTED,
 	POOL_SOCKET,	 /* descriptor: the socket of a keeper of one jar */
+	POOL_STREAMS,	 /* of POOL_NODE: the guest has had its streams since it was started. Descriptors, in place of the front's own ends: to stdin, from
+			  * stdout, from stderr, to the feed, which is to be written from its beginning */
 	POOL_NOTICE,	 /* err: for the operator, about the pool (run is 0): a zygote that could not be started */
 };
 

@@ -16,6 +16,7 @@ enum link_event_type {
 	LINK_EXPORTED,
 	LINK_FAILED,   /* err, perhaps facts */
 	LINK_REFUSED,  /* a pool cannot serve this run; nothing happened */
+	LINK_STREAMS,  /* `fds`: the guest's streams and feed are these, the receiver's from now on */
 	LINK_SOCKET,   /* what pool_cold() asked for: `fd` is a keeper's socket, the receiver's from now on */
 };
 
@@ -25,6 +26,7 @@ struct link_event {
 	const struct jar_evidence *evidence;
 	const struct err *err;
 	int fd;
+	const int *fds;
 };
 
 struct link;

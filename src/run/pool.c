@@ -219,19 +219,20 @@ bool pool_can_serve(const struct request *r)
 
 /* ---- receiving ---- */
 
-static void deliver(struct pool *p, const struct pool_event *ev, int fd)
+static void deliver(struct pool *p, const struct pool_event *ev, const int *fds, unsigned nfds)
 {
 	static const enum link_event_type types[] = {
 		[POOL_EXITED] = LINK_EXITED,   [POOL_FAILED] = LINK_FAILED,	[POOL_REFUSED] = LINK_REFUSED, [POOL_ENDED] = LINK_ENDED,
-		[POOL_EXPORTED] = LINK_EXPORTED, [POOL_SOCKET] = LINK_SOCKET,
+		[POOL_EXPORTED] = LINK_EXPORTED, [POOL_SOCKET] = LINK_SOCKET,   [POOL_STREAMS] = LINK_STREAMS,
 	};
 	struct link *l = ev->run <= POOL_CEILING_MAX ? p->links[ev->run] : NULL;
-	struct link_event out = { .facts = ev->have_facts ? &ev->facts : NULL, .evidence = &ev->evidence, .err = &ev->err, .fd = fd };
+	struct link_event out = { .facts = ev->have_facts ? &ev->facts : NULL, .evidence = &ev->evidence, .err = &ev->err, .fd = nfds == 1 ? fds[0] : -1, .fds = fds };
+	unsigned want = ev->type == POOL_SOCKET ? 1 : ev->type == POOL_STREAMS ? 4 : 0;
 
 	if (ev->type == POOL_NOTICE)
 		p->notice(&ev->err);
-	if (!l || ev->type < POOL_EXITED || ev->type > POOL_SOCKET || (ev->type == POOL_SOCKET) != (fd >= 0)) {
-		fd_close(&fd);
+	if (!l || ev->type < POOL_EXITED || ev->type > POOL_STREAMS || nfds != want) {
+		link_close_fds(fds, nfds);
 		return;
 	}
 	out.type = types[ev->type];
@@ -266,18 +267,18 @@ static void on_ready(struct watch *w, uint32_t events)
 	if (events & EPOLLOUT)
 		flush(p);
 	for (int i = 0; i < ROUND && !p->dead; i++) {
-		int fd = -1;
+		int fds[4];
 		unsigned nfds = 0;
-		ssize_t n = fd_recv(w->fd, &ev, sizeof(ev), &fd, 1, &nfds);
+		ssize_t n = fd_recv(w->fd, &ev, sizeof(ev), fds, 4, &nfds);
 
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n != sizeof(ev)) {
-			fd_close(&fd);
+			link_close_fds(fds, nfds);
 			die(p);
 			return;
 		}
-		deliver(p, &ev, nfds ? fd : -1);
+		deliver(p, &ev, fds, nfds);
 	}
 }
 

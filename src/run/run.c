@@ -386,6 +386,25 @@ static void set_watch(struct watch *w, int fd, void (*ready)(struct watch *, uin
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
+/* Our ends of the guest's pipes are there: writes what fits, so that it is there before the guest looks. */
+static int use_pipes(struct run *x, int in, int out, int err, int feed, struct err *e)
+{
+	set_watch(&x->in, in, on_input);
+	set_watch(&x->out[0], out, on_stdout);
+	set_watch(&x->out[1], err, on_stderr);
+	set_watch(&x->feed, feed, on_feed);
+	feeder_rewind(&x->feeder);
+	if (loop_want(x->loop, &x->out[0], EPOLLIN) < 0 || loop_want(x->loop, &x->out[1], EPOLLIN) < 0)
+		return err_sys(e, "wait for the guest's output");
+	write_feed(x);
+	begin_input(x);
+	if (x->failed) {
+		*e = x->err;
+		return -1;
+	}
+	return 0;
+}
+
 /* Makes the pipes and asks for the guest. May be done twice: a pool that refuses has read nothing. */
 static int launch(struct run *x, struct err *e)
 {
@@ -394,27 +413,15 @@ static int launch(struct run *x, struct err *e)
 		    make_pipe(feed, 0400, e) == 0;
 	int fds[4] = { in[0], out[1], err[1], feed[0] };
 
-	set_watch(&x->in, in[1], on_input);
-	set_watch(&x->out[0], out[0], on_stdout);
-	set_watch(&x->out[1], err[0], on_stderr);
-	set_watch(&x->feed, feed[1], on_feed);
-	if (!good) {
-		for (int i = 0; i < 4; i++)
-			fd_close(&fds[i]);
-		return -1;
-	}
 	x->exited = x->failed = x->killed = false;
-	feeder_rewind(&x->feeder);
-	if (loop_want(x->loop, &x->out[0], EPOLLIN) < 0 || loop_want(x->loop, &x->out[1], EPOLLIN) < 0) {
-		link_close_fds(fds, 4);
-		return err_sys(e, "wait for the guest's output");
-	}
-	/* What fits into the pipes is there before the guest looks. */
-	write_feed(x);
-	begin_input(x);
-	if (x->failed) {
-		link_close_fds(fds, 4);
-		*e = x->err;
+	if (!good || use_pipes(x, in[1], out[0], err[0], feed[1], e) < 0) {
+		int ours[4] = { in[1], out[0], err[0], feed[1] };
+
+		for (int i = 0; i < 4; i++) {
+			fd_close(&fds[i]);
+			if (!good)
+				fd_close(&ours[i]);
+		}
 		return -1;
 	}
 	return x->link.ops->start(&x->link, &x->step->limits, x->state == RUN_MAIN, fds, e);
@@ -774,6 +781,23 @@ static void on_exited(struct run *x)
 		after_main(x);
 }
 
+/* A guest that was started before there was a request has had its pipes since then: ours were in vain. */
+static void on_streams(struct run *x, const int fds[4])
+{
+	struct err e = { 0 };
+
+	if (!in_step(x)) {
+		link_close_fds(fds, 4);
+		return;
+	}
+	close_pipes(x);
+	if (use_pipes(x, fds[0], fds[1], fds[2], fds[3], &e) < 0) {
+		x->err = e;
+		x->failed = true;
+		ask_kill(x, JAR_ENDED_CANCELLED);
+	}
+}
+
 /* An answer that belongs to no question of this state is late, and nobody's. */
 static void on_link(struct link *l, const struct link_event *ev)
 {
@@ -813,6 +837,9 @@ static void on_link(struct link *l, const struct link_event *ev)
 	case LINK_REFUSED:
 		close_pipes(x);
 		ask_cold(x);
+		break;
+	case LINK_STREAMS:
+		on_streams(x, ev->fds);
 		break;
 	case LINK_SOCKET:
 		on_socket(x, ev->fd);
