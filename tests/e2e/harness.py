@@ -25,6 +25,7 @@ SLOW = float(os.environ.get("BELLJAR_SLOW", "1"))  # a factor for every time lim
 ROOT = os.geteuid() == 0 and not TEST_USER  # belljar itself runs as root
 PYTHON = "/usr/bin/python3"
 HANG_S = 60  # what takes longer hangs
+NOT_PARTS = (".1", ".h", ".d")  # beside the programs and what they load
 SUBIDS = {"belljartest": True, "belljarsingle": False}  # users that are made when missing: with subordinate ids, without
 
 
@@ -47,7 +48,7 @@ def copy_of_binary():
     """Tests use a copy: the build folder may be rebuilt while they run, and another user may not reach it."""
     if not BUILT.exists():
         pytest.exit(f"{BUILT} is missing: build belljar first, or set BELLJAR", 2)
-    parts = [f for f in BUILT.parent.glob("belljar-*") if f.is_file() and os.access(f, os.X_OK)]
+    parts = [f for f in BUILT.parent.glob("belljar-*") if f.is_file() and f.suffix not in NOT_PARTS]
     if not parts:
         return BUILT  # installed: its parts lie elsewhere
     (BASE / "bin").mkdir(mode=0o755)
