@@ -65,14 +65,14 @@ FIELDS = {"--lang": ("language", str), "-c": ("code", str), "--uid": ("uid", num
 LISTS = {"--arg": "args", "-a": "args", "--get": "get", "-g": "get"}
 
 
-def file_entry(text):
+def file_entry(text, folder):
     source, _, name = text.partition(":")
-    if not os.path.isfile(source):
-        raise OneShot("a folder or nothing at all as --file")
+    if not os.path.isfile(source) or not source.startswith(f"{folder}/"):
+        raise OneShot("--file that is no file, or from elsewhere than --files-from")
     return {"path": name or os.path.basename(source), "source": source, "mode": os.stat(source).st_mode & 0o777}
 
 
-def request_of(words, data, client):
+def request_of(words, data, client, folder):
     """The request object of `belljar run WORDS`; OneShot where there is none."""
     r = {"limits": {}, "client": client} if client else {"limits": {}}
     words = list(map(str, words))
@@ -94,7 +94,7 @@ def request_of(words, data, client):
                 raise OneShot("--env without a value")
             r.setdefault("env", {})[key] = value
         elif w in ("--file", "-f"):
-            r.setdefault("files", []).append(file_entry(words.pop(0)))
+            r.setdefault("files", []).append(file_entry(words.pop(0), folder))
         elif w == "--no-write":
             r["no_write"] = True
         elif w == "--stdin":
@@ -289,7 +289,8 @@ def server_for(jarlib, jar, env=None, pass_fds=(), opts=(), alone=False):
         old.close()
         del _servers[special]
     if special not in _servers:
-        argv = [*jar.prefix, *jarlib.user_prefix(), *jar.inner, jar.binary, "batch", "-", "-j", "16", "--unordered", *opts]
+        argv = [*jar.prefix, *jarlib.user_prefix(), *jar.inner, jar.binary, "batch", "-", "-j", "16", "--unordered", "--files-from",
+                os.path.dirname(jar.probe_path), *opts]
         _servers[special] = Server(jarlib, argv, jar.environment(env), pass_fds)
     return _servers[special], bool(special)
 
@@ -299,7 +300,7 @@ def start(jarlib, jar, words, data, env, popen):
     pass_fds = tuple(popen.pop("pass_fds", ()))
     if popen:
         raise OneShot("streams of the caller: " + ", ".join(sorted(popen)))
-    request = request_of(words, data, jar.client)
+    request = request_of(words, data, jar.client, os.path.dirname(jar.probe_path))
     server, special = server_for(jarlib, jar, env, pass_fds)
     server.warm_up(request, special)
     return server.send(request, ["belljar", "batch", "--json", *map(str, words)])

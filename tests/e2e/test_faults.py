@@ -318,11 +318,15 @@ def test_preload_fails():
     """A module that is not there is told once, and runs are served all the same."""
     harness.need_batch()
     with harness.Batch("-j", "2", "--preload", "json,nosuchmodule_belljar,re") as batch:
+        starts = set()
         for _ in range(12):
             r = batch.run({"language": "python", "code": "import json, re; print(json.dumps([1]))"}, 20)
             assert r["success"] and r["stdout"] == "[1]\n", r
+            starts.add(r["start"])
             time.sleep(0.05)
         assert batch.close() == 0
+    if not batch.err and starts == {"cold"}:
+        pytest.skip("this belljar has no zygotes")
     said = [x for x in batch.err.splitlines() if b"nosuchmodule_belljar" in x]
     assert len(said) == 1, f"told {len(said)} times: {batch.err[-800:]!r}"
 
