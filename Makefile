@@ -40,6 +40,11 @@ fuzz: deps
 bench: build
 	@build/belljar bench $(BENCH)
 
+# Many runs through one batch: nothing may grow, and the last must cost what the first did. RUNS=100000
+RUNS ?= 100000
+soak: build
+	@$(PYTHON) tests/soak/soak.py --runs $(RUNS) --json build/soak.json
+
 lint: build
 	@tools/lint.sh
 
@@ -52,4 +57,4 @@ install: build
 clean:
 	rm -rf build build-hooks build-asan build-fuzz
 
-.PHONY: all build hooks deps run test asan test-v2 fuzz bench lint format install clean
+.PHONY: all build hooks deps run test asan test-v2 fuzz bench soak lint format install clean

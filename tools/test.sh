@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests and ends with one count. Usage: test.sh [--asan | --v2]
-#   (no option)  unit tests; end to end and containment as root; both again as an ordinary user, with and without subordinate ids
+#   (no option)  unit tests; end to end and containment as root, containment again with warm jars; both again as an ordinary user, with and
+#                without subordinate ids
 #   --asan       unit and end to end with the sanitized build, as root
 #   --v2         limits and containment inside a pure cgroup v2 machine
 set -u
@@ -63,6 +64,7 @@ case $mode in
 	unit build
 	group "end to end" py tests/e2e
 	group "containment" py tests/containment
+	group "containment, warm jars" env BELLJAR_TEST_WARM=1 /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/containment
 	rootless
 	;;
 --asan)

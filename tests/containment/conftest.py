@@ -4,12 +4,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import jarlib  # noqa: E402
+import warm  # noqa: E402
 from cases import CASES, ROOT_MODE  # noqa: E402
 
 ABSENT_SHARE = 0.10  # a suite full of ABSENT proves nothing
@@ -33,9 +35,12 @@ def pytest_configure(config):
     jarlib.become_subreaper()
     config.case_rows = {}
     config.snapshot = jarlib.snapshot_binaries()
+    if jarlib.WARM and not warm.has_batch(jarlib.BELLJAR):
+        pytest.exit(f"BELLJAR_TEST_WARM: {jarlib.BELLJAR} has no `batch`", 2)
 
 
 def pytest_unconfigure(config):
+    warm.close_all()
     jarlib.remove_tree(config.snapshot)
 
 
@@ -176,6 +181,17 @@ def control(probe, absent):
 
 
 @pytest.fixture
+def batch(jar):
+    """batch(*options): a batch process of this case's own (warm.Server), whatever the mode."""
+    if not warm.has_batch(jar.binary):
+        pytest.skip("this belljar has no `batch`")
+
+    def start(*opts):
+        return warm.server_for(jarlib, jar, opts=opts, alone=True)[0]
+    return start
+
+
+@pytest.fixture
 def second_layer(jar, probe, home):
     """A jar of the hooks build with some guards off: what is left must still hold."""
     if not jarlib.HOOKS.exists():
@@ -191,7 +207,8 @@ def nothing_left(request, canaries):
         pytest.skip("needs root mode: " + (row.mode_why or "limits are kept by cgroups, which this user was not delegated"))
     before = jarlib.Before()
     yield
-    left = before.leaks()
+    wrong = warm.end_of_test()
+    left = {**before.leaks(), **wrong}
     if not is_red(request.node):
         canaries.check()
     else:
@@ -261,6 +278,8 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
         else:
             red = "" if not case else ("no guard-off run: " + case.why if not case.guards else "guard-off not run")
         tr.write_line(f"{cid:6} {worst:7} {row['seconds']:6.2f}  {case.title if case else '?'} ({red})")
+        if jarlib.WARM:
+            tr.write_line(f"{'':16}starts: " + (", ".join(f"{n} {what}" for what, n in sorted(warm.starts.get(cid, {}).items())) or "none"))
         notes = list(dict.fromkeys(f"{v}: {why}" for v, why in row["parts"] if v != "PASS" and why))
         for note in notes[:6] + ([f"... and {len(notes) - 6} more"] if len(notes) > 6 else []):
             tr.write_line(f"{'':16}{note}")
@@ -269,6 +288,9 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
     tr.write_line(f"{total} cases: " + ", ".join(f"{v} {k}" for k, v in count.items())
                   + f"; mode {'rootless' if jarlib.ROOTLESS else 'root'}, guest uid {jarlib.GUEST_UID}"
                   + ("" if jarlib.HOOKS.exists() else "; no hooks build, so no guard-off variants"))
+    if jarlib.WARM:
+        runs = sum(warm.starts.values(), Counter())
+        tr.write_line(f"runs: {runs['warm']} warm, {runs['cold']} cold in a batch, {sum(n for w, n in runs.items() if w.startswith('one-shot'))} one-shot")
     if count["ABSENT"] > ABSENT_SHARE * total:
         tr.write_line(f"FAIL: {count['ABSENT']} of {total} are ABSENT, more than {ABSENT_SHARE:.0%}")
 

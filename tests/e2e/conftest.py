@@ -32,6 +32,9 @@ def pytest_terminal_summary(terminalreporter):
         why[text.removeprefix("Skipped: ")] = why.get(text.removeprefix("Skipped: "), 0) + 1
     for text, n in sorted(why.items()):
         terminalreporter.write_line(f"skipped {n}: {text}")
+    if "test_warm_same" in sys.modules:
+        for line in sys.modules["test_warm_same"].told_at_end():
+            terminalreporter.write_line(line)
 
 
 def pytest_sessionfinish():

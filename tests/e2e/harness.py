@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -24,6 +25,7 @@ SLOW = float(os.environ.get("BELLJAR_SLOW", "1"))  # a factor for every time lim
 ROOT = os.geteuid() == 0 and not TEST_USER  # belljar itself runs as root
 PYTHON = "/usr/bin/python3"
 HANG_S = 60  # what takes longer hangs
+NOT_PARTS = (".1", ".h", ".d")  # beside the programs and what they load
 SUBIDS = {"belljartest": True, "belljarsingle": False}  # users that are made when missing: with subordinate ids, without
 
 
@@ -46,7 +48,7 @@ def copy_of_binary():
     """Tests use a copy: the build folder may be rebuilt while they run, and another user may not reach it."""
     if not BUILT.exists():
         pytest.exit(f"{BUILT} is missing: build belljar first, or set BELLJAR", 2)
-    parts = [f for f in BUILT.parent.glob("belljar-*") if f.is_file() and os.access(f, os.X_OK)]
+    parts = [f for f in BUILT.parent.glob("belljar-*") if f.is_file() and f.suffix not in NOT_PARTS]
     if not parts:
         return BUILT  # installed: its parts lie elsewhere
     (BASE / "bin").mkdir(mode=0o755)
@@ -320,6 +322,98 @@ def python(code, *opts, **kw):
 
 def bash(code, *opts, **kw):
     return jar(*opts, "-c", code, "--lang", "bash", **kw)
+
+
+@functools.cache
+def has_batch():
+    return run("batch", "--help").rc == 0
+
+
+def need_batch():
+    if not has_batch():
+        pytest.skip("this belljar has no `batch`")
+
+
+class Batch:
+    """One `belljar batch -`: requests go in as they come, results are collected by line number."""
+
+    def __init__(self, *opts, env=None, user=None):
+        self.p = start("batch", "-", *opts, env=env, user=user, stdin=subprocess.PIPE)
+        self.results, self.bad, self.err, self.sent = {}, [], b"", 0
+        self.more = threading.Condition()
+        self.readers = [threading.Thread(target=f, daemon=True) for f in (self._results, self._errors)]
+        for t in self.readers:
+            t.start()
+
+    def _results(self):
+        for line in self.p.stdout:
+            with self.more:
+                try:
+                    r = json.loads(line)
+                    self.results[r["line"]] = r
+                    if isinstance(r.get("log"), dict):
+                        _logs.update(r["log"].values())
+                except (ValueError, KeyError, TypeError):
+                    self.bad.append(line)
+                self.more.notify_all()
+        with self.more:
+            self.more.notify_all()
+
+    def _errors(self):
+        for line in self.p.stderr:
+            self.err += line
+
+    def send(self, request):
+        """Writes one request; returns its line number. BrokenPipeError when belljar is gone."""
+        text = request if isinstance(request, bytes) else json.dumps(request).encode() + b"\n"
+        self.sent += 1
+        self.p.stdin.write(text)
+        self.p.stdin.flush()
+        return self.sent
+
+    def get(self, line, limit=HANG_S):
+        """The result of one line, or None when there is none in time or belljar ended without it."""
+        end = time.monotonic() + seconds(limit)
+        with self.more:
+            while line not in self.results and self.readers[0].is_alive() and time.monotonic() < end:
+                self.more.wait(0.2)
+            return self.results.get(line)
+
+    def run(self, request, limit=HANG_S):
+        r = self.get(self.send(request), limit)
+        assert r is not None, f"no result in {limit} s for {str(request)[:300]}: {self.err[-500:]!r}"
+        return r
+
+    def close(self, limit=HANG_S):
+        """End of input; waits for belljar's own end and returns its exit status."""
+        with contextlib.suppress(BrokenPipeError):
+            self.p.stdin.close()
+        try:
+            return self.p.wait(seconds(limit))
+        except subprocess.TimeoutExpired:
+            kill_tree(self.p.pid)
+            raise AssertionError(f"batch did not end within {limit} s of the end of its input: {self.err[-500:]!r}") from None
+        finally:
+            self.gone()
+
+    def gone(self):
+        """For the end of a test: whatever state it is in, nothing of it stays."""
+        if self.p.poll() is None:
+            kill_tree(self.p.pid)
+        self.p.wait()
+        for t in self.readers:
+            t.join(5)
+        with contextlib.suppress(OSError):
+            self.p.stdin.close()
+        self.p.stdout.close()
+        self.p.stderr.close()
+        _known.discard(self.p.pid)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.gone()
 
 
 @functools.cache

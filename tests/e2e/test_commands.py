@@ -7,7 +7,7 @@ import time
 import pytest
 from harness import TEST_USER, bash, descendants, finish, home, jar, ms, run, run_dir, seconds, start, state_dir, stop, wait_until
 
-VERBS = ["run", "languages", "ps", "kill", "clean", "doctor", "bench", "config"]
+VERBS = ["run", "batch", "languages", "ps", "kill", "clean", "doctor", "bench", "config"]
 
 
 def test_help_lists_every_verb():
