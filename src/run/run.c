@@ -386,6 +386,13 @@ static void set_watch(struct watch *w, int fd, void (*ready)(struct watch *, uin
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
+void run_watch_output(struct run *x)
+{
+	for (int i = 0; i < 2; i++)
+		if (x->out[i].fd >= 0)
+			loop_want(x->loop, &x->out[i], EPOLLIN);
+}
+
 /* Makes the pipes and asks for the guest. May be done twice: a pool that refuses has read nothing. */
 static int launch(struct run *x, struct err *e)
 {
@@ -405,10 +412,8 @@ static int launch(struct run *x, struct err *e)
 	}
 	x->exited = x->failed = x->killed = false;
 	feeder_rewind(&x->feeder);
-	if (loop_want(x->loop, &x->out[0], EPOLLIN) < 0 || loop_want(x->loop, &x->out[1], EPOLLIN) < 0) {
-		link_close_fds(fds, 4);
-		return err_sys(e, "wait for the guest's output");
-	}
+	if (!x->opt->late_output)
+		run_watch_output(x);
 	/* What fits into the pipes is there before the guest looks. */
 	write_feed(x);
 	begin_input(x);
