@@ -269,7 +269,7 @@ int cmd_batch(int argc, char **argv)
 	struct err e = { 0 }, start_error = { 0 };
 	struct client client = { -1 };
 	struct state_run entry = { .fd = -1 };
-	struct resume done = { 0 };
+	static struct resume done;
 	int status = 125;
 
 	_Static_assert(offsetof(struct batch_options, req) == 0, "rows of request.h count from there");

@@ -504,17 +504,20 @@ static void show_progress(struct batch *b, bool last)
 
 /* ---- the whole ---- */
 
-static void notice(const struct err *e)
+static void notice(struct pool *p, const struct err *e)
 {
 	static char told[8][sizeof(e->msg)];
+	const struct batch_setup *s = CONTAINER_OF(p, struct batch, pool)->setup;
 
+	if (s->quiet)
+		return;
 	/* Once, however often the keeper says it. */
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		if (strcmp(told[i], e->msg) == 0)
 			return;
 		if (!told[i][0]) {
 			snprintf(told[i], sizeof(told[i]), "%s", e->msg);
-			fprintf(stderr, "belljar: %s%s%s\n", e->msg, e->hint[0] ? "; " : "", e->hint);
+			fprintf(stderr, "%sbelljar: %s%s%s\n", s->progress ? "\r\033[K" : "", e->msg, e->hint[0] ? "; " : "", e->hint);
 			return;
 		}
 	}

@@ -229,7 +229,7 @@ static void deliver(struct pool *p, const struct pool_event *ev, int fd)
 	struct link_event out = { .facts = ev->have_facts ? &ev->facts : NULL, .evidence = &ev->evidence, .err = &ev->err, .fd = fd };
 
 	if (ev->type == POOL_NOTICE)
-		p->notice(&ev->err);
+		p->notice(p, &ev->err);
 	if (!l || ev->type < POOL_EXITED || ev->type > POOL_SOCKET || (ev->type == POOL_SOCKET) != (fd >= 0)) {
 		fd_close(&fd);
 		return;
@@ -281,7 +281,8 @@ static void on_ready(struct watch *w, uint32_t events)
 	}
 }
 
-int pool_init(struct pool *p, struct loop *loop, int sock, const struct pool_open *open, void (*notice)(const struct err *), struct err *e)
+int pool_init(struct pool *p, struct loop *loop, int sock, const struct pool_open *open,
+	      void (*notice)(struct pool *, const struct err *), struct err *e)
 {
 	memset(p, 0, sizeof(*p));
 	p->loop = loop;

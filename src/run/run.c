@@ -410,7 +410,7 @@ static int launch(struct run *x, struct err *e)
 			fd_close(&fds[i]);
 		return -1;
 	}
-	x->exited = x->failed = x->killed = false;
+	x->failed = x->killed = false;
 	feeder_rewind(&x->feeder);
 	if (!x->opt->late_output)
 		run_watch_output(x);
@@ -899,7 +899,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->step = NULL;
 	x->sent = (struct strlist){ 0 };
 	x->interrupts = 0;
-	x->cancelled = x->killed = x->exited = x->failed = x->exported = x->source_plain = false;
+	x->cancelled = x->killed = x->failed = x->exported = x->source_plain = false;
 	x->in_block = NULL;
 	x->in_left = 0;
 	x->target = -1;

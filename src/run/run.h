@@ -44,7 +44,7 @@ struct run {
 	const char *in_data;
 	size_t in_left;
 	char *in_block;
-	bool killed, exited, failed;
+	bool killed, failed;
 	struct err err;
 	/* files that come out */
 	struct watch files;

@@ -410,6 +410,18 @@ def test_memory_does_not_grow_with_lines(folder):
     assert many < few + 1500, (few, many)
 
 
+# ---- warm and cold ------------------------------------------------------------------------------
+
+def test_what_the_pool_cannot_serve_gets_a_keeper_of_its_own():
+    show = {"code": "import os; print(os.getuid(), os.uname().nodename, os.environ.get('PYTHONPATH'))"}
+    c = batch([show, {**show, "env": {"PYTHONPATH": "/x"}}, {**show, "uid": 2000}, {**show, "hostname": "other"}, {**show, "env": {"LD_BIND_NOW": "1"}},
+               {**show, "env": {"PLAIN": "1"}}, {"language": "bash", "code": "echo $LD_BIND_NOW", "env": {"LD_BIND_NOW": "1"}}, {**show, "no_write": True}])
+    assert c.rc == 0, c.stderr
+    assert [r["stdout"] for r in c.results] == ["1000 jar None\n", "1000 jar /x\n", "2000 jar None\n", "1000 other None\n", "1000 jar None\n",
+                                                "1000 jar None\n", "1\n", "1000 jar None\n"]
+    assert {c.results[i]["start"] for i in (1, 2, 3, 4, 7)} == {"cold"}
+
+
 # ---- what the front may not do -------------------------------------------------------------------
 
 def test_the_front_is_confined():
