@@ -334,12 +334,13 @@ def test_a_second_signal_cancels(folder):
 
 
 def test_ps_and_kill_see_it(folder):
-    p = start("batch", "-", stdin=subprocess.PIPE)
+    (folder / "in").write_bytes(lines({"argv": ["/bin/sleep", "3"]}, TRUE))
+    name = f"batch {folder}/in"
+    p = start("batch", "-j", 1, folder / "in")
     try:
-        wait_until(lambda: b"batch -" in run("ps").out, 10)
-        row = next(l for l in run("ps").stdout.splitlines() if "batch -" in l)
+        assert wait_until(lambda: name in run("ps").stdout, 20)
+        row = next(l for l in run("ps").stdout.splitlines() if name in l)
         assert run("kill", next(w for w in row.split() if w.startswith("exec-"))).rc == 0
-        p.stdin = None
         assert finish(p, timeout=20).rc == 130
     finally:
         stop(p)
