@@ -32,6 +32,7 @@
 #define OUT_BYTES_MAX	(4U << 20)   /* of results that wait to be written: past it nothing is begun */
 #define BUSY_WINDOW	16384	     /* results of lines that were turned away wait for their turn too */
 #define PROGRESS_MS	200
+#define LATE_MS		10 /* a run that lasts longer has its output read as it comes */
 
 /* A request that waits or runs. */
 struct task {
@@ -48,6 +49,7 @@ struct slot {
 	struct result res;
 	struct task *task; /* NULL: free */
 	struct slot *next; /* of the finished, or free, ones */
+	unsigned sweep;	   /* the number of the sweep before which it began */
 	struct batch *batch;
 };
 
@@ -69,6 +71,9 @@ struct batch {
 	struct task *free_tasks;
 	struct slot *slots, *free_slots, *finished;
 	size_t running;
+	unsigned sweep; /* how often the slots were looked through for runs that last */
+	bool sweeping;	/* there may be such */
+	uint64_t swept_ns;
 	/* results */
 	struct held *held; /* ring of `window` places, by seq */
 	size_t window, held_bytes;
@@ -85,7 +90,7 @@ struct batch {
 	off_t in_size;
 };
 
-static const struct run_options quietly = { .live = false };
+static const struct run_options quietly = { .late_output = true };
 
 /* ---- results ---- */
 
@@ -409,12 +414,37 @@ static void begin_some(struct batch *b)
 		b->free_slots = s->next;
 		s->task = t;
 		b->running++;
+		s->sweep = b->sweep;
+		b->sweeping = true;
 		memset(&s->res, 0, sizeof(s->res));
 		state_new_id(s->res.execution_id);
 		run_begin_pooled(&s->run, &t->req, &b->pool, (uint32_t)(s - b->slots) + 1, &t->arena, &s->res);
 		/* One that failed at once makes room for the next. */
 		end_finished(b);
 	}
+}
+
+/* Runs that were there at the sweep before last longer than a pipe should wait. A compiled program begins a second step: all are asked again. */
+static void sweep(struct batch *b)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (!b->sweeping || now - b->swept_ns < LATE_MS * NS_PER_MS)
+		return;
+	b->swept_ns = now;
+	b->sweeping = false;
+	for (size_t i = 0; i < b->setup->jobs; i++) {
+		struct slot *s = &b->slots[i];
+
+		if (!s->task)
+			continue;
+		if (s->sweep == b->sweep)
+			b->sweeping = true;
+		else
+			run_watch_output(&s->run);
+		b->sweeping = b->sweeping || s->run.state != RUN_MAIN;
+	}
+	b->sweep++;
 }
 
 /* ---- signals ---- */
@@ -474,17 +504,20 @@ static void show_progress(struct batch *b, bool last)
 
 /* ---- the whole ---- */
 
-static void notice(const struct err *e)
+static void notice(struct pool *p, const struct err *e)
 {
 	static char told[8][sizeof(e->msg)];
+	const struct batch_setup *s = CONTAINER_OF(p, struct batch, pool)->setup;
 
+	if (s->quiet)
+		return;
 	/* Once, however often the keeper says it. */
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		if (strcmp(told[i], e->msg) == 0)
 			return;
 		if (!told[i][0]) {
 			snprintf(told[i], sizeof(told[i]), "%s", e->msg);
-			fprintf(stderr, "belljar: %s%s%s\n", e->msg, e->hint[0] ? "; " : "", e->hint);
+			fprintf(stderr, "%sbelljar: %s%s%s\n", s->progress ? "\r\033[K" : "", e->msg, e->hint[0] ? "; " : "", e->hint);
 			return;
 		}
 	}
@@ -603,7 +636,7 @@ int batch_run(const struct batch_setup *s, struct err *e)
 	begin_some(&b);
 	flush(&b);
 	while (!is_over(&b)) {
-		loop_wait(&b.loop, has_work(&b) ? 0 : s->progress ? PROGRESS_MS : -1);
+		loop_wait(&b.loop, has_work(&b) ? 0 : b.sweeping ? LATE_MS : s->progress ? PROGRESS_MS : -1);
 		end_finished(&b);
 		begin_some(&b);
 		take_lines(&b);
@@ -612,6 +645,7 @@ int batch_run(const struct batch_setup *s, struct err *e)
 		if (!b.running && (b.signalled || b.pool.dead) && !s->unordered)
 			give_out(&b, true);
 		flush(&b);
+		sweep(&b);
 		show_progress(&b, false);
 	}
 	show_progress(&b, true);

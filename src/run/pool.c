@@ -230,7 +230,7 @@ static void deliver(struct pool *p, const struct pool_event *ev, const int *fds,
 	unsigned want = ev->type == POOL_SOCKET ? 1 : ev->type == POOL_STREAMS ? 4 : 0;
 
 	if (ev->type == POOL_NOTICE)
-		p->notice(&ev->err);
+		p->notice(p, &ev->err);
 	if (!l || ev->type < POOL_EXITED || ev->type > POOL_STREAMS || nfds != want) {
 		link_close_fds(fds, nfds);
 		return;
@@ -282,7 +282,8 @@ static void on_ready(struct watch *w, uint32_t events)
 	}
 }
 
-int pool_init(struct pool *p, struct loop *loop, int sock, const struct pool_open *open, void (*notice)(const struct err *), struct err *e)
+int pool_init(struct pool *p, struct loop *loop, int sock, const struct pool_open *open,
+	      void (*notice)(struct pool *, const struct err *), struct err *e)
 {
 	memset(p, 0, sizeof(*p));
 	p->loop = loop;

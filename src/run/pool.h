@@ -13,14 +13,15 @@ struct pool {
 	struct loop *loop;
 	struct watch sock;
 	bool dead;					/* the keeper is gone: nothing can be begun any more */
-	void (*notice)(const struct err *e);		/* the keeper's word to the operator */
+	void (*notice)(struct pool *p, const struct err *e); /* the keeper's word to the operator */
 	struct link *links[POOL_CEILING_MAX + 1];	/* by number; 0 is nobody's */
 	/* The keeper may be waiting for us to read: what it does not take at once waits here. Bounded by the runs that there are. */
 	struct pool_unsent *first, **last;
 };
 
 /* Takes the keeper's socket and opens the pool. */
-int pool_init(struct pool *p, struct loop *loop, int sock, const struct pool_open *open, void (*notice)(const struct err *), struct err *e);
+int pool_init(struct pool *p, struct loop *loop, int sock, const struct pool_open *open,
+	      void (*notice)(struct pool *, const struct err *), struct err *e);
 void pool_done(struct pool *p);
 /* True when a jar of the pool is what this request asks for; all else gets a keeper of its own. */
 bool pool_can_serve(const struct request *r);

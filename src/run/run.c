@@ -386,6 +386,13 @@ static void set_watch(struct watch *w, int fd, void (*ready)(struct watch *, uin
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
+void run_watch_output(struct run *x)
+{
+	for (int i = 0; i < 2; i++)
+		if (x->out[i].fd >= 0)
+			loop_want(x->loop, &x->out[i], EPOLLIN);
+}
+
 /* Our ends of the guest's pipes are there: writes what fits, so that it is there before the guest looks. */
 static int use_pipes(struct run *x, int in, int out, int err, int feed, struct err *e)
 {
@@ -394,8 +401,8 @@ static int use_pipes(struct run *x, int in, int out, int err, int feed, struct e
 	set_watch(&x->out[1], err, on_stderr);
 	set_watch(&x->feed, feed, on_feed);
 	feeder_rewind(&x->feeder);
-	if (loop_want(x->loop, &x->out[0], EPOLLIN) < 0 || loop_want(x->loop, &x->out[1], EPOLLIN) < 0)
-		return err_sys(e, "wait for the guest's output");
+	if (!x->opt->late_output)
+		run_watch_output(x);
 	write_feed(x);
 	begin_input(x);
 	if (x->failed) {
@@ -413,7 +420,7 @@ static int launch(struct run *x, struct err *e)
 		    make_pipe(feed, 0400, e) == 0;
 	int fds[4] = { in[0], out[1], err[1], feed[0] };
 
-	x->exited = x->failed = x->killed = false;
+	x->failed = x->killed = false;
 	if (!good || use_pipes(x, in[1], out[0], err[0], feed[1], e) < 0) {
 		int ours[4] = { in[1], out[0], err[0], feed[1] };
 
@@ -921,7 +928,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->step = NULL;
 	x->sent = (struct strlist){ 0 };
 	x->interrupts = 0;
-	x->cancelled = x->killed = x->exited = x->failed = x->exported = x->source_plain = false;
+	x->cancelled = x->killed = x->failed = x->exported = x->source_plain = false;
 	x->in_block = NULL;
 	x->in_left = 0;
 	x->target = -1;

@@ -13,6 +13,8 @@
 struct run_options {
 	bool live;	  /* pass output on to our own stdout and stderr as it comes */
 	bool terminal[2]; /* that of stdout, stderr is a terminal: escape control sequences */
+	/* Output waits in its pipes until run_watch_output(): who drives many short runs is not woken for each word that they print. */
+	bool late_output;
 };
 
 enum run_state { RUN_SOCKET, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_END, RUN_EXPORT, RUN_DONE };
@@ -42,7 +44,7 @@ struct run {
 	const char *in_data;
 	size_t in_left;
 	char *in_block;
-	bool killed, exited, failed;
+	bool killed, failed;
 	struct err err;
 	/* files that come out */
 	struct watch files;
@@ -54,6 +56,8 @@ void run_init(struct run *x, struct loop *loop, const struct run_options *opt, v
  * pool has. `finished` always comes, perhaps at once, and then `res` is complete: an error becomes its verdict. */
 void run_begin(struct run *x, const struct request *req, int keeper, struct arena *a, struct result *res);
 void run_begin_pooled(struct run *x, const struct request *req, struct pool *pool, uint32_t number, struct arena *a, struct result *res);
+/* Reads output as it comes from now on. */
+void run_watch_output(struct run *x);
 /* The user's Ctrl-C: the program gets it; the second one cancels. */
 void run_interrupt(struct run *x);
 /* Ends it; `finished` comes when that has happened. */

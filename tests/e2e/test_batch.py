@@ -334,12 +334,13 @@ def test_a_second_signal_cancels(folder):
 
 
 def test_ps_and_kill_see_it(folder):
-    p = start("batch", "-", stdin=subprocess.PIPE)
+    (folder / "in").write_bytes(lines({"argv": ["/bin/sleep", "3"]}, TRUE))
+    name = f"batch {folder}/in"
+    p = start("batch", "-j", 1, folder / "in")
     try:
-        wait_until(lambda: b"batch -" in run("ps").out, 10)
-        row = next(l for l in run("ps").stdout.splitlines() if "batch -" in l)
+        assert wait_until(lambda: name in run("ps").stdout, 20)
+        row = next(l for l in run("ps").stdout.splitlines() if name in l)
         assert run("kill", next(w for w in row.split() if w.startswith("exec-"))).rc == 0
-        p.stdin = None
         assert finish(p, timeout=20).rc == 130
     finally:
         stop(p)
@@ -408,6 +409,18 @@ def peak_kb(n, folder):
 def test_memory_does_not_grow_with_lines(folder):
     few, many = peak_kb(2000, folder), peak_kb(20000, folder)
     assert many < few + 1500, (few, many)
+
+
+# ---- warm and cold ------------------------------------------------------------------------------
+
+def test_what_the_pool_cannot_serve_gets_a_keeper_of_its_own():
+    show = {"code": "import os; print(os.getuid(), os.uname().nodename, os.environ.get('PYTHONPATH'))"}
+    c = batch([show, {**show, "env": {"PYTHONPATH": "/x"}}, {**show, "uid": 2000}, {**show, "hostname": "other"}, {**show, "env": {"LD_BIND_NOW": "1"}},
+               {**show, "env": {"PLAIN": "1"}}, {"language": "bash", "code": "echo $LD_BIND_NOW", "env": {"LD_BIND_NOW": "1"}}, {**show, "no_write": True}])
+    assert c.rc == 0, c.stderr
+    assert [r["stdout"] for r in c.results] == ["1000 jar None\n", "1000 jar /x\n", "2000 jar None\n", "1000 other None\n", "1000 jar None\n",
+                                                "1000 jar None\n", "1\n", "1000 jar None\n"]
+    assert {c.results[i]["start"] for i in (1, 2, 3, 4, 7)} == {"cold"}
 
 
 # ---- what the front may not do -------------------------------------------------------------------
