@@ -43,6 +43,7 @@ struct jar {
 	int root;		  /* template, in the maker's mount namespace; in init, in its own */
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
+	int net, user;		  /* its network namespace (-1: the host's) and U2, for init to enter */
 	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
 	int init_pidfd;
 	pid_t init_pid;
@@ -53,13 +54,13 @@ struct jar {
 	unsigned task_count;
 };
 
-enum { GATE_READY = 'r', CONTROL_SCRUB = 's', CONTROL_MAPPED = 'm' };
+enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
 
 /* The namespaces that a guest enters, as init hands them over: through its pidfd one would need the right to trace it, and init is
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
 enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 
-enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED, REPORT_MAP_ME };
+enum jar_report_type { REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED };
 
 /* Said by init or a guest-to-be to the maker; on an error nothing follows. */
 struct jar_report {
