@@ -526,6 +526,7 @@ static void on_started(struct keeper *k, const struct maker_msg *msg)
 	k->next_poll_ns = k->ev.started_ns + POLL_NS;
 	k->cpu_check_ns = k->limits.cpu_ms ? k->ev.started_ns : 0;
 	tell(k, KEEPER_STARTED, &ev);
+	cgroup_open_counters(&k->cg, &k->cg_host);
 }
 
 static uint64_t minus(uint64_t a, uint64_t b)
