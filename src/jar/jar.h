@@ -19,7 +19,7 @@
  *   guest namespace U2 (in U1)  init, guest     own nothing: U2 owns no other namespace, so even a guest with all
  *                                               capabilities in U2 could not mount, configure or trace anything
  *
- * init is pid 1: it builds the jar's mounts with U1's rights, then makes U2, whose maps the maker writes, takes an id of its own in it,
+ * init is pid 1: it builds the jar's mounts with U1's rights, then enters U2, whose maps the maker wrote, takes an id of its own in it,
  * keeps CAP_KILL and waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
  *
  * A guest is a child of the maker that is born in the jar's pid namespace (and v2 cgroup), enters the v1 cgroups, and
