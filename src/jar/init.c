@@ -15,7 +15,6 @@
 #include "jar/root.h"
 #include "kernel/caps.h"
 #include "kernel/mount.h"
-#include "kernel/net.h"
 #include "kernel/sys.h"
 
 struct init_ctx {
@@ -28,11 +27,13 @@ struct init_ctx {
 	int own[OWN_SPACES];
 };
 
-static int init_loopback(void *p, struct err *e)
+static int init_network(void *p, struct err *e)
 {
 	struct jar *j = ((struct init_ctx *)p)->j;
 
-	return j->spec.flags & JAR_NET_HOST || hook_disabled("netns") ? 0 : net_loopback_up(e);
+	if (j->net >= 0 && setns(j->net, CLONE_NEWNET) < 0)
+		return err_sys(e, "enter the jar's network namespace");
+	return 0;
 }
 
 /* Descriptors lead to the maker's mounts; ours are copies of them, found at the same place. */
@@ -184,25 +185,15 @@ uint32_t jar_init_uid(uint32_t guest_uid)
 	return guest_uid == 65533 ? 65532 : 65533;
 }
 
-/* U2. Every mount is made; from here on there is nothing left that U1's rights are needed for. */
-static int init_make_userns(void *p, struct err *e)
+/* U2, which the maker had made and mapped. Every mount is made; from here on there is nothing left that U1's rights are needed for. */
+static int init_userns(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
-	struct jar_report r = { .type = REPORT_MAP_ME };
-	char byte;
 
-	if (unshare(CLONE_NEWUSER) < 0) {
-		err_sys(e, "make the guest's user namespace");
-		return err_hint(e, "user namespaces are off or used up: sysctl user.max_user_namespaces");
-	}
-	if (fd_send(c->report, &r, sizeof(r), NULL, 0) < 0 || fd_read_all(c->control, &byte, 1) != 0 || byte != CONTROL_MAPPED)
-		return err_set(e, ERR_SETUP, "the maker gave the jar up");
-	if (set_shares(c->sys, c->j->ids.shared_quota, e) < 0)
-		return -1;
-	c->spaces[SPACE_USER] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
-	if (c->spaces[SPACE_USER] < 0)
-		return err_sys(e, "open the guest's user namespace");
-	return 0;
+	if (setns(c->j->user, CLONE_NEWUSER) < 0)
+		return err_sys(e, "enter the guest's user namespace");
+	c->spaces[SPACE_USER] = c->j->user;
+	return set_shares(c->sys, c->j->ids.shared_quota, e);
 }
 
 static int init_ids(void *p, struct err *e)
@@ -273,7 +264,7 @@ static int init_hand_over(void *p, struct err *e)
 }
 
 const struct step init_steps[] = {
-	{ "jar-loopback", NULL, init_loopback },
+	{ "jar-network", NULL, init_network },
 	{ "jar-root", NULL, init_root },
 	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
@@ -285,7 +276,7 @@ const struct step init_steps[] = {
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
 	{ "init-spaces", NULL, init_open_spaces },
-	{ "init-userns", NULL, init_make_userns },
+	{ "init-userns", NULL, init_userns },
 	{ "init-ids", "init_uid", init_ids },
 	{ "init-caps", NULL, init_caps },
 	{ "init-undumpable", "dumpable", init_undumpable },

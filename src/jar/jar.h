@@ -21,7 +21,7 @@
  *   guest namespace U2 (in U1)  init, guest     own nothing: U2 owns no other namespace, so even a guest with all
  *                                               capabilities in U2 could not mount, configure or trace anything
  *
- * init is pid 1: it builds the jar's mounts with U1's rights, then makes U2, whose maps the maker writes, takes an id of its own in it,
+ * init is pid 1: it builds the jar's mounts with U1's rights, then enters U2, whose maps the maker wrote, takes an id of its own in it,
  * keeps CAP_KILL and waits. When its control pipe ends, or anything kills it, the kernel ends every process of the jar.
  *
  * A guest is a child of the maker that is born in the jar's pid namespace (and v2 cgroup), enters the v1 cgroups, and
@@ -45,6 +45,7 @@ struct jar {
 	int root;		  /* template, in the maker's mount namespace; in init, in its own */
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
+	int net, user;		  /* its network namespace (-1: the host's) and U2, for init to enter */
 	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
 	int init_pidfd;
 	pid_t init_pid;
@@ -55,14 +56,14 @@ struct jar {
 	unsigned task_count;
 };
 
-enum { GATE_READY = 'r', CONTROL_SCRUB = 's', CONTROL_MAPPED = 'm' };
+enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
 
 /* The namespaces that a guest enters, as init hands them over: through its pidfd one would need the right to trace it, and init is
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
 enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 
 enum jar_report_type {
-	REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED, REPORT_MAP_ME,
+	REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED,
 	REPORT_WAITING, /* a warm guest has given everything away and waits */
 };
 

@@ -19,6 +19,7 @@
 #include "kernel/idmap.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
+#include "kernel/space.h"
 #include "kernel/sys.h"
 
 struct guest {
@@ -30,6 +31,7 @@ struct guest {
 struct maker {
 	int sock;
 	struct jar jar;
+	struct space_ahead ahead;
 	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
 	bool made;
 	bool ready_used; /* init's own gate byte went to the first guest */
@@ -38,7 +40,7 @@ struct maker {
 
 /* ---- prepared before any request is there ---- */
 
-static int maker_ids(void *p, struct err *e)
+int maker_ids(void *p, struct err *e)
 {
 	(void)p;
 	/* Root of U1: whatever host id the keeper mapped there. */
@@ -55,7 +57,7 @@ static int maker_ids(void *p, struct err *e)
 }
 
 /* A session keyring of its own, so that no guest's chain of keyrings leads to the caller's (KS-14). */
-static int maker_keyring(void *p, struct err *e)
+int maker_keyring(void *p, struct err *e)
 {
 	(void)p;
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
@@ -63,7 +65,13 @@ static int maker_keyring(void *p, struct err *e)
 	return 0;
 }
 
-static int maker_private(void *p, struct err *e)
+/* Begun here, taken when the jar is made: by then the root is built. */
+static int maker_spaces(void *p, struct err *e)
+{
+	return space_begin(&((struct maker *)p)->ahead, e);
+}
+
+int maker_private(void *p, struct err *e)
 {
 	(void)p;
 	return mount_private(e);
@@ -80,6 +88,7 @@ static int maker_root(void *p, struct err *e)
 const struct step maker_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
+	{ "maker-spaces", NULL, maker_spaces },
 	{ "maker-private", NULL, maker_private },
 	{ "maker-root", NULL, maker_root },
 };
@@ -144,17 +153,38 @@ static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, st
 	return 0;
 }
 
-/* init: its own pid, mount, ipc, uts and (empty) network namespaces, all owned by U1. */
+/* The network namespace and U2, with U2's maps: the guest and init, each one id of U1. */
+static int take_spaces(struct maker *m, struct err *e)
+{
+	struct jar *j = &m->jar;
+	char map[96];
+	int rc;
+
+	if (j->ids.single)
+		snprintf(map, sizeof(map), "%u 0 1\n", j->spec.uid);
+	else
+		snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", j->spec.uid, j->ids.guest, jar_init_uid(j->spec.uid), j->ids.init);
+	rc = space_wait(&m->ahead, e);
+	if (rc == 0 && (step_point("jar-maps", e) < 0 || idmap_write(m->ahead.pid, map, map, j->ids.single, e) < 0))
+		rc = -1;
+	space_release(&m->ahead);
+	j->net = m->ahead.net;
+	j->user = m->ahead.user;
+	/* The host's network was asked for: ours was made in vain. */
+	if (j->spec.flags & JAR_NET_HOST || hook_disabled("netns"))
+		fd_close(&j->net);
+	return rc;
+}
+
+/* init: its own pid, mount, ipc and uts namespaces, all owned by U1; it enters its (empty) network namespace by itself. */
 static int clone_init(struct maker *m, struct err *e)
 {
 	struct jar *j = &m->jar;
 	int control[2], report[2];
-	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET;
+	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
 	if (hook_disabled("ipcns"))
 		flags &= ~(uint64_t)CLONE_NEWIPC;
-	if (j->spec.flags & JAR_NET_HOST || hook_disabled("netns"))
-		flags &= ~(uint64_t)CLONE_NEWNET;
 	if (pipe2(control, O_CLOEXEC) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make init's channels");
@@ -189,8 +219,9 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-disk", e) < 0)
 		return -1;
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
-	if (j->data < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
+	if (j->data < 0 || take_spaces(m, e) < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
 		return -1;
+	space_reap(&m->ahead);
 	m->made = true;
 	return 0;
 }
@@ -323,22 +354,6 @@ static void on_export(struct maker *m, const struct maker_msg *msg, int *fds)
 
 /* ---- events ---- */
 
-/* U2's maps: the guest and init, each one id of U1. */
-static void map_init(struct maker *m)
-{
-	struct jar *j = &m->jar;
-	struct err e = { 0 };
-	char map[96], byte = CONTROL_MAPPED;
-
-	if (j->ids.single)
-		snprintf(map, sizeof(map), "%u 0 1\n", j->spec.uid);
-	else
-		snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", j->spec.uid, j->ids.guest, jar_init_uid(j->spec.uid), j->ids.init);
-	if (step_point("jar-maps", &e) < 0 || idmap_write(j->init_pid, map, map, j->ids.single, &e) < 0 ||
-	    (write(j->control, &byte, 1) != 1 && err_sys(&e, "answer init")))
-		say_failed(m, &e);
-}
-
 static void on_init_report(struct maker *m)
 {
 	struct jar_report r;
@@ -356,8 +371,6 @@ static void on_init_report(struct maker *m)
 	}
 	if (r.type == REPORT_ERROR)
 		say_failed(m, &r.err);
-	else if (r.type == REPORT_MAP_ME)
-		map_init(m);
 	else if (r.type == REPORT_SCRUBBED)
 		say(m, &out, MAKER_SCRUBBED, NULL, 0);
 }
@@ -480,7 +493,7 @@ void maker_main(int sock, const struct jar_ids *ids)
 
 	m.sock = sock;
 	m.jar.ids = *ids;
-	m.jar.root = m.jar.data = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
+	m.jar.root = m.jar.data = m.jar.net = m.jar.user = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;
 	m.guest = (struct guest){ .pidfd = -1, .report = -1, .listener = -1 };
 	signal(SIGPIPE, SIG_IGN);

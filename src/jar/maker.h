@@ -44,6 +44,11 @@ struct maker_msg {
  * a time until `sock` ends. Never returns. */
 _Noreturn void maker_main(int sock, const struct jar_ids *ids);
 
+/* Steps that every maker begins with. `p` is not used. */
+int maker_ids(void *p, struct err *e);
+int maker_keyring(void *p, struct err *e);
+int maker_private(void *p, struct err *e);
+
 extern const struct step maker_steps[];
 extern const size_t maker_step_count;
 

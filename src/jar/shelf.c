@@ -77,8 +77,10 @@ static int shelf_pivot(void *p, struct err *e)
 	return 0;
 }
 
-/* Before these: maker_steps' ids, keyring and private mounts, which every maker needs. */
 const struct step shelf_steps[] = {
+	{ "maker-ids", NULL, maker_ids },
+	{ "maker-keyring", "keyring", maker_keyring },
+	{ "maker-private", NULL, maker_private },
 	{ "shelf-root", NULL, shelf_root },
 	{ "shelf-proc", NULL, shelf_proc },
 	{ "shelf-readonly", "readonly", shelf_readonly },
@@ -452,8 +454,7 @@ void shelf_main(int sock, const struct jar_ids *ids)
 	s.sock = sock;
 	(void)ids;
 	signal(SIGPIPE, SIG_IGN);
-	/* The first steps of every maker: all but its root. */
-	if (step_walk(maker_steps, maker_step_count - 1, &s, &r.err) < 0 || step_walk(shelf_steps, shelf_step_count, &s, &r.err) < 0)
+	if (step_walk(shelf_steps, shelf_step_count, &s, &r.err) < 0)
 		r.type = REPORT_ERROR;
 	else
 		r.err.sys = (int)s.missing;

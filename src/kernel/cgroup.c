@@ -358,6 +358,8 @@ void cgroup_init(struct cgroup *g)
 	memset(g, 0, sizeof(*g));
 	for (int c = 0; c < CGROUP_CTLS; c++)
 		g->dir[c] = g->tasks[c] = -1;
+	for (int i = 0; i < CGROUP_COUNTERS; i++)
+		g->counter[i] = -1;
 	g->maker = -1;
 }
 
@@ -503,6 +505,23 @@ int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const stru
 	return 0;
 }
 
+/* A counter's file, and the key in it where it holds more than a number. */
+static const struct counter {
+	int ctl;
+	struct {
+		const char *file, *key;
+		uint64_t unit; /* 0: as it is */
+	} v1, v2;
+} counter_rows[CGROUP_COUNTERS] = {
+	[COUNTER_MEMORY_PEAK] = { CGROUP_MEMORY, { "memory.max_usage_in_bytes" }, { "memory.peak" } },
+	[COUNTER_MEMORY_HITS] = { CGROUP_MEMORY, { "memory.failcnt" }, { "memory.events", "max" } },
+	[COUNTER_OOM_KILLS] = { CGROUP_MEMORY, { "memory.oom_control", "oom_kill" }, { "memory.events", "oom_kill" } },
+	[COUNTER_CPU] = { CGROUP_CPUACCT, { "cpuacct.usage" }, { "cpu.stat", "usage_usec", 1000 } },
+	[COUNTER_THROTTLED] = { CGROUP_CPU, { "cpu.stat", "throttled_time" }, { "cpu.stat", "throttled_usec", 1000 } },
+	[COUNTER_PIDS_PEAK] = { CGROUP_PIDS, { "pids.peak" }, { "pids.peak" } }, /* from 6.1 on */
+	[COUNTER_PIDS_HITS] = { CGROUP_PIDS, { "pids.events", "max" }, { "pids.events", "max" } },
+};
+
 static uint64_t read_num(int dir, const char *file)
 {
 	char text[64];
@@ -512,28 +531,47 @@ static uint64_t read_num(int dir, const char *file)
 	return strtoull(text, NULL, 10);
 }
 
-/* The number after `key` in a "key value" file. */
-static uint64_t read_key(int dir, const char *file, const char *key)
+/* The number after `key` in "key value" lines. */
+static uint64_t find_key(const char *text, const char *key)
 {
-	char text[4096];
 	size_t n = strlen(key);
 
-	if (fd_read_file(dir, file, text, sizeof(text)) < 0)
-		return 0;
-	for (char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+	for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
 		if (strncmp(p, key, n) == 0 && p[n] == ' ')
 			return strtoull(p + n, NULL, 10);
 	return 0;
 }
 
+static uint64_t read_counter(const struct cgroup *g, const struct cgroup_host *h, enum cgroup_counter i)
+{
+	const struct counter *c = &counter_rows[i];
+	bool v2 = h->ctl[c->ctl].v2;
+	const char *key = v2 ? c->v2.key : c->v1.key;
+	uint64_t unit = v2 ? c->v2.unit : c->v1.unit, value;
+	char text[4096];
+	ssize_t n = g->counter[i] >= 0 ? pread(g->counter[i], text, sizeof(text) - 1, 0)
+				       : fd_read_file(g->dir[c->ctl], v2 ? c->v2.file : c->v1.file, text, sizeof(text));
+
+	if (n < 0)
+		return 0;
+	text[n] = '\0';
+	value = key ? find_key(text, key) : strtoull(text, NULL, 10);
+	return unit ? value * unit : value;
+}
+
+void cgroup_open_counters(struct cgroup *g, const struct cgroup_host *h)
+{
+	for (int i = 0; i < CGROUP_COUNTERS; i++) {
+		const struct counter *c = &counter_rows[i];
+
+		if (g->counter[i] < 0 && g->dir[c->ctl] >= 0)
+			g->counter[i] = openat(g->dir[c->ctl], h->ctl[c->ctl].v2 ? c->v2.file : c->v1.file, O_RDONLY | O_CLOEXEC);
+	}
+}
+
 uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h)
 {
-	int dir = g->dir[CGROUP_CPUACCT];
-
-	if (dir < 0)
-		return 0;
-	return h->ctl[CGROUP_CPUACCT].v2 ? read_key(dir, "cpu.stat", "usage_usec") * 1000
-					 : read_num(dir, "cpuacct.usage");
+	return g->dir[CGROUP_CPUACCT] < 0 ? 0 : read_counter(g, h, COUNTER_CPU);
 }
 
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out)
@@ -542,36 +580,30 @@ void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, 
 	int dir = g->dir[CGROUP_MEMORY];
 
 	if (dir >= 0) {
-		bool v2 = h->ctl[CGROUP_MEMORY].v2;
-
 		c.have |= 1U << CGROUP_MEMORY;
 		if (now)
-			c.memory_now_bytes = read_num(dir, v2 ? "memory.current" : "memory.usage_in_bytes");
-		c.memory_peak_bytes = read_num(dir, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-		c.memory_limit_hits = v2 ? read_key(dir, "memory.events", "max") : read_num(dir, "memory.failcnt");
-		c.oom_kills = v2 ? read_key(dir, "memory.events", "oom_kill")
-				 : read_key(dir, "memory.oom_control", "oom_kill");
+			c.memory_now_bytes = read_num(dir, h->ctl[CGROUP_MEMORY].v2 ? "memory.current" : "memory.usage_in_bytes");
+		c.memory_peak_bytes = read_counter(g, h, COUNTER_MEMORY_PEAK);
+		c.memory_limit_hits = read_counter(g, h, COUNTER_MEMORY_HITS);
+		c.oom_kills = read_counter(g, h, COUNTER_OOM_KILLS);
 	}
-	dir = g->dir[CGROUP_CPUACCT];
-	if (dir >= 0) {
+	if (g->dir[CGROUP_CPUACCT] >= 0) {
 		c.have |= 1U << CGROUP_CPUACCT;
 		c.cpu_ns = cgroup_cpu_ns(g, h);
 	}
-	dir = g->dir[CGROUP_CPU];
-	if (dir >= 0) {
+	if (g->dir[CGROUP_CPU] >= 0) {
 		c.have |= 1U << CGROUP_CPU;
-		c.throttled_ns = h->ctl[CGROUP_CPU].v2 ? read_key(dir, "cpu.stat", "throttled_usec") * 1000
-						       : read_key(dir, "cpu.stat", "throttled_time");
+		c.throttled_ns = read_counter(g, h, COUNTER_THROTTLED);
 	}
 	dir = g->dir[CGROUP_PIDS];
 	if (dir >= 0) {
 		c.have |= 1U << CGROUP_PIDS;
-		c.pids_peak = read_num(dir, "pids.peak"); /* from 6.1 on */
+		c.pids_peak = read_counter(g, h, COUNTER_PIDS_PEAK);
 		if (now || !c.pids_peak)
 			c.pids_now = read_num(dir, "pids.current");
 		if (c.pids_peak < c.pids_now)
 			c.pids_peak = c.pids_now;
-		c.pids_limit_hits = read_key(dir, "pids.events", "max");
+		c.pids_limit_hits = read_counter(g, h, COUNTER_PIDS_HITS);
 	}
 	*out = c;
 }
@@ -593,6 +625,8 @@ int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_m
 	int rc = 0;
 
 	fd_close(&g->maker);
+	for (int i = 0; i < CGROUP_COUNTERS; i++)
+		fd_close(&g->counter[i]);
 	for (int c = 0; c < CGROUP_CTLS; c++) {
 		fd_close(&g->tasks[c]);
 		if (g->dir[c] < 0)

@@ -41,10 +41,22 @@ struct cgroup_host {
  * 5.9 on), and on v2 clone3(CLONE_INTO_CGROUP) needs none. So nobody is ever moved: the guest-to-be enters v1 groups itself through
  * descriptors opened by the keeper, and is born in the v2 one.
  */
+enum cgroup_counter {
+	COUNTER_MEMORY_PEAK,
+	COUNTER_MEMORY_HITS,
+	COUNTER_OOM_KILLS,
+	COUNTER_CPU,
+	COUNTER_THROTTLED,
+	COUNTER_PIDS_PEAK,
+	COUNTER_PIDS_HITS,
+	CGROUP_COUNTERS
+};
+
 struct cgroup {
 	int dir[CGROUP_CTLS];	/* -1: not there; a controller that shares a folder has its own fd */
 	int tasks[CGROUP_CTLS]; /* v1: `tasks`, open for writing; -1: none */
 	int maker;		/* v2: where the maker is born, beside the guests' folder; -1: no v2 */
+	int counter[CGROUP_COUNTERS]; /* files opened ahead, -1: not yet */
 	char name[32];
 };
 
@@ -80,6 +92,8 @@ int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const stru
 		 struct err *e);
 /* Enters the v1 groups: the calling process, which must have one thread, moves itself through its `tasks` descriptors. */
 int cgroup_enter_v1(const int *tasks, unsigned count, struct err *e);
+/* Opens what cgroup_read reads, while nobody waits: at a guest's end everybody does. */
+void cgroup_open_counters(struct cgroup *g, const struct cgroup_host *h);
 /* Reads what there is; missing files leave zeros. `now`: also what is in use at this moment. */
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out);
 /* Sets the highest memory use back to what is used now; false where the kernel cannot. */

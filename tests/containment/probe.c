@@ -2634,6 +2634,44 @@ static int p_inotify(int argc, char **argv)
 	return DENIED;
 }
 
+static void put_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	if (fd < 0 || write(fd, "mine", 4) != 4)
+		exit(broken(path));
+	close(fd);
+}
+
+/* swap file|folder TARGET PAUSE_US: an artifact, or its folder, that turns into a link to TARGET and back for ever. The process
+ * that does it is left behind when this one ends, at another moment of the game each time. */
+static int p_swap(int argc, char **argv)
+{
+	int file = argc > 0 && strcmp(argv[0], "file") == 0;
+
+	if (argc != 3 || mkdir("out", 0755) < 0)
+		return broken("swap");
+	put_file("out/data");
+	if (fork() == 0) {
+		setsid();
+		for (;;) {
+			if (file) {
+				(void)!symlink(argv[1], "t");
+				rename("t", "out/data");
+				put_file("u");
+				rename("u", "out/data");
+			} else {
+				rename("out", "o2");
+				(void)!symlink(argv[1], "out");
+				unlink("out");
+				rename("o2", "out");
+			}
+		}
+	}
+	usleep((useconds_t)atoi(argv[2]));
+	return 0;
+}
+
 /* write PATH TEXT: pairs; leaves marks for others to look for. stays when the last is "stay". */
 static int p_write(int argc, char **argv)
 {
@@ -2689,7 +2727,7 @@ static const struct {
 	{ "sched", p_sched }, { "script", p_script }, { "seccomp2", p_seccomp2 }, { "short_procs", p_short_procs },
 	{ "socket", p_socket }, { "sparse", p_sparse }, { "spin", p_spin }, { "spoof", p_spoof },
 	{ "stdio_sockets", p_stdio_sockets }, { "stdout_tricks", p_stdout_tricks }, { "stop_self", p_stop_self },
-	{ "storm", p_storm }, { "stubborn", p_stubborn }, { "sync_storm", p_sync_storm }, { "sys", p_sys },
+	{ "storm", p_storm }, { "stubborn", p_stubborn }, { "swap", p_swap }, { "sync_storm", p_sync_storm }, { "sys", p_sys },
 	{ "sys_writes", p_write_all_sys }, { "syskill", p_syskill }, { "sysv", p_sysv }, { "sysv_make", p_sysv_make },
 	{ "thrash", p_thrash }, { "threads", p_threads }, { "true", p_true }, { "tty", p_tty },
 	{ "umount_all", p_umount_all }, { "unknown", p_unknown }, { "userns_mount", p_userns_mount },

@@ -36,16 +36,16 @@ TEST(escapes)
 
 TEST(keys)
 {
+	static const char text[] = "usage_usec 12\nuser_usec 5\nnr 18446744073709551615\nlast 9";
 	struct temp t;
 
+	assert_int_equal(find_key(text, "usage_usec"), 12);
+	assert_int_equal(find_key(text, "user_usec"), 5);
+	assert_int_equal(find_key(text, "usage"), 0);
+	assert_int_equal(find_key(text, "last"), 9);
+	assert_true(find_key(text, "nr") == UINT64_MAX);
+	assert_int_equal(find_key("", "x"), 0);
 	temp_make(&t);
-	temp_write(&t, "stat", "usage_usec 12\nuser_usec 5\nnr 18446744073709551615\nlast 9");
-	assert_int_equal(read_key(t.fd, "stat", "usage_usec"), 12);
-	assert_int_equal(read_key(t.fd, "stat", "user_usec"), 5);
-	assert_int_equal(read_key(t.fd, "stat", "usage"), 0);
-	assert_int_equal(read_key(t.fd, "stat", "last"), 9);
-	assert_true(read_key(t.fd, "stat", "nr") == UINT64_MAX);
-	assert_int_equal(read_key(t.fd, "none", "x"), 0);
 	temp_write(&t, "num", "42\n");
 	assert_int_equal(read_num(t.fd, "num"), 42);
 	temp_write(&t, "num", "max\n");
@@ -161,6 +161,16 @@ TEST(counters)
 	assert_int_equal(c.cpu_ns, 71);
 	assert_int_equal(c.throttled_ns, 88);
 	assert_int_equal(c.pids_peak, 6);
+	/* The same through files that were opened ahead: each time anew. */
+	cgroup_open_counters(&g, &h);
+	temp_write(&t, "memory.failcnt", "32\n");
+	temp_write(&t, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+	cgroup_read(&g, &h, true, &c);
+	assert_int_equal(c.memory_limit_hits, 32);
+	assert_int_equal(c.oom_kills, 3);
+	assert_int_equal(c.cpu_ns, 71);
+	for (int i = 0; i < CGROUP_COUNTERS; i++)
+		fd_close(&g.counter[i]);
 	/* Nothing there: nothing claimed. */
 	cgroup_init(&g);
 	cgroup_read(&g, &h, true, &c);
