@@ -395,20 +395,35 @@ static void start_jar(struct place *s)
 	close(end);
 }
 
-/* Which kind the next guest of a slot should be: what waits for one, else what it was last. */
+static bool fits(const struct place *s, const struct run *r)
+{
+	return !s->bound || s->client == r->client;
+}
+
+/* What kind of guest serves a run soonest: whoever waits for node already is better off with a start of his own. */
+static uint32_t kind_for(const struct run *r)
+{
+	return r->kind == POOL_NODE ? POOL_EXEC : r->kind;
+}
+
+/* Which kind the next guest of a slot should be: one for the first run that it could serve and nobody else is about to, else what it was last. */
 static uint32_t wanted_kind(const struct place *s)
 {
-	int have[POOL_KINDS] = { 0 };
-
-	for (unsigned i = 0; i < p.place_count; i++)
-		if (p.places[i].state == FORKING || p.places[i].state == READY)
-			have[p.places[i].kind]++;
 	for (unsigned i = 0; i < p.pending_count; i++) {
-		/* Whoever waits for node already is served sooner by a start of his own. */
-		uint32_t kind = p.pending[i].kind == POOL_NODE ? POOL_EXEC : p.pending[i].kind;
+		const struct run *r = &p.pending[i];
+		unsigned have = 0, ahead = 0;
 
-		if (have[kind]-- <= 0)
-			return kind;
+		if (!fits(s, r))
+			continue;
+		for (unsigned k = 0; k < i; k++)
+			ahead += p.pending[k].client == r->client && kind_for(&p.pending[k]) == kind_for(r);
+		for (unsigned k = 0; k < p.place_count; k++) {
+			const struct place *o = &p.places[k];
+
+			have += o != s && (o->state == FORKING || o->state == READY) && !o->evicted && o->kind == kind_for(r) && fits(o, r);
+		}
+		if (have <= ahead)
+			return kind_for(r);
 	}
 	return s->next_kind;
 }
@@ -760,11 +775,6 @@ static void release(struct place *s)
 		end_jar(s);
 }
 
-static bool fits(const struct place *s, const struct run *r)
-{
-	return !s->bound || s->client == r->client;
-}
-
 static bool suits(const struct place *s, const struct run *r)
 {
 	if (r->kind != POOL_NODE)
@@ -834,36 +844,35 @@ static bool is_preparing(const struct place *s)
 	return s->state == SLOTTING || s->state == BARE || s->state == JARRING || s->state == JARRED || s->state == FORKING || s->state == BOOTING;
 }
 
-/* A slot that waits for another client or kind than anybody wants is turned round for the first run that has nothing. */
+/* Runs that nothing is being prepared for get a slot that waits for another kind or client: its guest, or its namespaces, are made anew. */
 static void make_room(void)
 {
+	bool taken[SLOTS_MAX] = { false };
+
 	for (unsigned i = 0; i < p.pending_count; i++) {
 		const struct run *r = &p.pending[i];
 		struct place *other = NULL;
-		unsigned coming = 0, ahead = 0;
+		bool coming = false;
 
-		for (unsigned k = 0; k < i; k++)
-			ahead += p.pending[k].client == r->client;
-		for (unsigned k = 0; k < p.place_count; k++) {
+		for (unsigned k = 0; k < p.place_count && !coming; k++) {
 			struct place *s = &p.places[k];
+			bool on_its_way = is_preparing(s) || (s->state == DYING && !s->retire && !s->ended) || (s->state == READY && s->evicted);
 
-			if ((is_preparing(s) || (s->state == DYING && !s->retire)) && (s->renew || fits(s, r)))
-				coming++;
-			if (s->state == READY && s->evicted && fits(s, r))
-				coming++;
+			if (taken[k] || s->reserved || !on_its_way || !(s->renew || fits(s, r)))
+				continue;
+			taken[k] = coming = true;
 		}
-		if (coming > ahead)
-			continue;
-		for (unsigned k = 0; k < p.place_count; k++) {
+		for (unsigned k = 0; k < p.place_count && !coming; k++) {
 			struct place *s = &p.places[k];
 
-			if (s->state != READY || s->evicted || s->reserved)
+			if (s->state != READY || s->evicted || s->reserved || taken[k])
 				continue;
 			if (!other || (fits(s, r) && !fits(other, r)) || (fits(s, r) == fits(other, r) && s->since_ns < other->since_ns))
 				other = s;
 		}
 		if (!other)
-			return;
+			continue;
+		taken[other - p.places] = true;
 		if (fits(other, r)) {
 			/* The jar is as new: only its guest goes. */
 			other->evicted = true;

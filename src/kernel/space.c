@@ -2,6 +2,7 @@
 /* Namespaces made ahead: an empty network and a user namespace, by a helper beside the caller's other work. */
 #include "kernel/space.h"
 
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/net.h"
 
 #define STACK_BYTES 16384
 
