@@ -640,9 +640,8 @@ int main(int argc, char **argv)
 	}
 	sys_close_range(KEEPER_FD + 1, ~0U, 0);
 	fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
-	/* The terminal's signals are for the front; ours come over the socket. A group is enough: a session of its own makes the kernel give the
-	 * keeper a new scheduling group too (autogroup), which costs 0.2 ms. Guests get a session each (enter_session). */
-	setpgid(0, 0);
+	/* The terminal's signals are for the front; ours come over the socket. */
+	setsid();
 	signal(SIGPIPE, SIG_IGN);
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
