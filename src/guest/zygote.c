@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Python zygote: a library that the system's own python3 loads before it starts, and that forks guests into jars. */
+#include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,8 @@ static struct {
 	int (*PyDict_SetItem)(object *, object *, object *);
 	int (*PyDict_Contains)(object *, object *);
 	object *(*PyDict_New)(void);
+	ssize_t (*PyDict_Size)(object *);
+	int (*PyDict_DelItem)(object *, object *);
 	object *(*PyDict_Copy)(object *);
 	object *(*PyDict_Keys)(object *);
 	void (*PyDict_Clear)(object *);
@@ -82,6 +86,7 @@ static struct {
 	int (*PyErr_ExceptionMatches)(object *);
 	object *(*PyRun_FileExFlags)(FILE *, const char *, int, object *, object *, int, void *);
 	object *(*Py_CompileString)(const char *, const char *, int);
+	object *(*PyEval_EvalCode)(object *, object *, object *);
 	int (*PyFile_WriteObject)(object *, object *, int);
 	long (*PyLong_AsLong)(object *);
 	object *(*PyWeakref_NewRef)(object *, object *);
@@ -103,12 +108,12 @@ static const struct {
 } names[] = {
 	NAME(PySys_AddAuditHook), NAME(PyImport_ImportModule), NAME(PyImport_AddModule), NAME(PyImport_GetModuleDict), NAME(PyModule_GetDict),
 	NAME(PyDict_SetItemString), NAME(PyDict_GetItemString), NAME(PyDict_DelItemString), NAME(PyDict_GetItem), NAME(PyDict_SetItem),
-	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
+	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Size), NAME(PyDict_DelItem), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
 	NAME(PyObject_CallFunction), NAME(PyObject_IsInstance), NAME(PyObject_IsTrue), NAME(PyUnicode_DecodeFSDefault), NAME(PyUnicode_AsUTF8String),
 	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
 	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
 	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
-	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
+	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyEval_EvalCode), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
 	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyOS_BeforeFork), NAME(PyOS_AfterFork_Parent),
 	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 };
@@ -118,7 +123,9 @@ static struct {
 	void *robust;	     /* and its list of robust locks */
 	size_t robust_len;
 	object *before;	     /* the modules that every guest finds */
-	object *numpy_seed;  /* numpy.random.seed, when it is preloaded */
+	object *preloaded;   /* those of them that Python itself would not have loaded, by the first part of their names */
+	object *builtins;    /* the names of builtins */
+	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
 	bool at_work;
 	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
 } zy = { .learning = -1 };
@@ -144,8 +151,8 @@ static bool is_none(object *o)
 	return o == py._Py_NoneStruct;
 }
 
-/* flush_std_files() */
-static int flush_streams(void)
+/* flush_std_files(). The second time nobody is told any more, since Python has taken sys apart by then. */
+static int flush_streams(bool tell)
 {
 	static const char *const streams[] = { "stdout", "stderr" };
 	int rc = 0;
@@ -165,7 +172,7 @@ static int flush_streams(void)
 		drop(closed);
 		done = py.PyObject_CallMethod(f, "flush", NULL);
 		if (!done) {
-			if (i == 0)
+			if (i == 0 && tell)
 				py.PyErr_WriteUnraisable(f);
 			else
 				py.PyErr_Clear();
@@ -203,6 +210,12 @@ static int exit_code(void)
 		py.PySys_WriteStderr("\n");
 		py.PyErr_Clear();
 	}
+	/* The traceback holds every frame on the way, and what they hold is to end like the rest. */
+	if (code != value)
+		drop(code);
+	drop(type);
+	drop(value);
+	drop(trace);
 	return rc;
 }
 
@@ -236,6 +249,23 @@ static void clear_dict(object *dict)
 	drop(keys);
 }
 
+/* What the program has put into builtins goes last. */
+static void restore_builtins(void)
+{
+	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("builtins")), *keys;
+
+	if (py.PyDict_Size(dict) == py.PyDict_Size(zy.builtins))
+		return;
+	keys = py.PyDict_Keys(dict);
+	for (ssize_t i = 0; keys && i < py.PyList_Size(keys); i++) {
+		object *key = py.PyList_GetItem(keys, i);
+
+		if (py.PyDict_Contains(zy.builtins, key) == 0 && py.PyDict_DelItem(dict, key) < 0)
+			py.PyErr_Clear();
+	}
+	drop(keys);
+}
+
 /* finalize_modules(), for what the program itself brought: its objects end as they would, those of the zygote's modules end with the process. */
 static void clear_modules(void)
 {
@@ -252,6 +282,9 @@ static void clear_modules(void)
 
 		py.PySys_SetObject(streams[i][0], f ? f : py._Py_NoneStruct);
 	}
+	/* From here on nobody finds a source line to show. */
+	if (py.PyDict_GetItemString(modules, "io"))
+		py.PyDict_SetItemString(modules, "io", py._Py_NoneStruct);
 	keys = py.PyDict_Keys(modules);
 	for (ssize_t i = 0; keys && refs && i < py.PyList_Size(keys); i++) {
 		object *key = py.PyList_GetItem(keys, i), *ref;
@@ -280,7 +313,9 @@ static void clear_modules(void)
 			py.PyErr_Clear();
 		drop(m);
 	}
+	drop(refs);
 	py.PyGC_Collect();
+	restore_builtins();
 }
 
 static _Noreturn void finish(int code, bool interrupted)
@@ -288,11 +323,11 @@ static _Noreturn void finish(int code, bool interrupted)
 	call_module("threading", "_shutdown");
 	drop_quietly(py.PyImport_ImportModule("atexit"));
 	call_module("atexit", "_run_exitfuncs");
-	if (flush_streams() < 0)
+	if (flush_streams(true) < 0)
 		code = 120;
+	py.PyGC_Collect();
 	clear_modules();
-	if (flush_streams() < 0)
-		code = 120;
+	flush_streams(false);
 	if (zy.learning >= 0) {
 		pages_tell(zy.learning);
 		_exit(0);
@@ -310,7 +345,6 @@ static _Noreturn void finish(int code, bool interrupted)
 static void set_environment(char *words, uint64_t len)
 {
 	static const char *const dicts[][2] = { { "posix", NULL }, { "os", "_data" } };
-	extern char **environ;
 	char *w = words;
 	char **have = environ;
 
@@ -437,14 +471,39 @@ static void new_main(void)
 	drop(notes);
 }
 
+static void first_part(const char *name, char *out, size_t size)
+{
+	snprintf(out, size, "%.*s", (int)strcspn(name, "."), name);
+}
+
+/* A file of the request that is named like a preloaded module would have been imported in its place. */
+static bool serves(const struct feed_plan *plan)
+{
+	const char *file = plan->argv_words + strlen(plan->argv_words) + 1, *slash = strrchr(file, '/');
+	char folder[FEED_NAME_MAX], name[256];
+	struct dirent *d;
+	bool yes = true;
+	DIR *dir;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash && slash > file ? (int)(slash - file) : 1, slash ? file : ".");
+	dir = opendir(folder);
+	while (dir && yes && (d = readdir(dir))) {
+		first_part(d->d_name, name, sizeof(name));
+		yes = !name[0] || !py.PyDict_GetItemString(zy.preloaded, name);
+	}
+	if (dir)
+		closedir(dir);
+	return yes;
+}
+
 static void after_fork(void)
 {
 	if (zy.robust)
 		syscall(SYS_set_robust_list, zy.robust, zy.robust_len);
 	pages_touch();
 	py.PyOS_AfterFork_Child();
-	if (zy.numpy_seed)
-		drop_quietly(py.PyObject_CallFunction(zy.numpy_seed, NULL));
+	if (zy.reseed)
+		drop_quietly(py.PyEval_EvalCode(zy.reseed, zy.reseed_globals, zy.reseed_globals));
 	new_main();
 }
 
@@ -454,6 +513,7 @@ static void guest(struct jar *j, struct warm_guest *g)
 
 	after_fork();
 	g->interpreter = true;
+	g->serves = serves;
 	enter_warm(j, g, &plan);
 	set_environment(plan.env_words, plan.env_len);
 	set_arguments(plan.argv_words, plan.argv_len);
@@ -467,6 +527,31 @@ static void say_error(const struct err *e)
 	struct jar_report r = { .type = REPORT_ERROR, .err = *e };
 
 	fd_send(SOCK, &r, sizeof(r), NULL, 0);
+}
+
+/* random does it by itself (os.register_at_fork), these do not. */
+static void prepare_reseed(void)
+{
+	static const struct {
+		const char *module, *code;
+	} rows[] = {
+		{ "numpy.random", "import numpy.random\nnumpy.random.seed()\n" },
+		{ "multiprocessing.process", "import os, multiprocessing.process as m\n"
+					     "m._current_process._config['authkey'] = m.AuthenticationString(os.urandom(32))\n" },
+	};
+	char code[512] = "";
+	object *builtins = py.PyImport_AddModule("builtins");
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (py.PyDict_GetItemString(py.PyImport_GetModuleDict(), rows[i].module))
+			strncat(code, rows[i].code, sizeof(code) - strlen(code) - 1);
+	if (!code[0])
+		return;
+	zy.reseed_globals = py.PyDict_New();
+	py.PyDict_SetItemString(zy.reseed_globals, "__builtins__", builtins);
+	zy.reseed = py.Py_CompileString(code, "<zygote>", FILE_INPUT);
+	if (!zy.reseed)
+		py.PyErr_Clear();
 }
 
 /* Told once; the guests then do without it, as they would after a cold start. */
@@ -487,6 +572,7 @@ static void preload_failed(const char *module)
 
 static void preload(void)
 {
+	object *modules = py.PyImport_GetModuleDict(), *had = py.PyDict_Copy(modules), *keys;
 	char *save = NULL;
 
 	for (char *m = strtok_r(zy.modules, ",", &save); m; m = strtok_r(NULL, ",", &save)) {
@@ -496,14 +582,32 @@ static void preload(void)
 			preload_failed(m);
 		drop(done);
 	}
+	zy.preloaded = py.PyDict_New();
+	keys = py.PyDict_Keys(modules);
+	for (ssize_t i = 0; keys && i < py.PyList_Size(keys); i++) {
+		object *key = py.PyList_GetItem(keys, i), *bytes;
+		char name[256];
+
+		if (py.PyDict_Contains(had, key) == 1)
+			continue;
+		bytes = py.PyUnicode_AsUTF8String(key);
+		first_part(bytes ? py.PyBytes_AsString(bytes) : "", name, sizeof(name));
+		py.PyDict_SetItemString(zy.preloaded, name, py._Py_NoneStruct);
+		drop_quietly(bytes);
+	}
+	drop(keys);
+	drop(had);
 }
 
 /* All that does not change is put out of the collector's way: collecting touches no page of it, and a guest's last collection is short. */
 static void settle(void)
 {
-	object *modules = py.PyImport_GetModuleDict(), *gc, *m;
+	object *modules = py.PyImport_GetModuleDict(), *gc, *cache = py.PySys_GetObject("path_importer_cache");
 	bool had = py.PyDict_GetItemString(modules, "gc") != NULL;
 
+	/* There is nothing in it yet, and Python would not have looked. */
+	if (cache && py.PyDict_DelItemString(cache, "/workspace") < 0)
+		py.PyErr_Clear();
 	/* The compiler's own tables are made at its first use. */
 	drop_quietly(py.Py_CompileString("print(1 + 1)\n", "<zygote>", FILE_INPUT));
 	gc = py.PyImport_ImportModule("gc");
@@ -512,10 +616,8 @@ static void settle(void)
 		drop_quietly(py.PyObject_CallMethod(gc, "freeze", NULL));
 	if (!had && py.PyDict_DelItemString(modules, "gc") < 0)
 		py.PyErr_Clear();
-	m = py.PyDict_GetItemString(modules, "numpy.random");
-	zy.numpy_seed = m ? py.PyObject_GetAttrString(m, "seed") : NULL;
-	py.PyErr_Clear();
 	zy.before = py.PyDict_Copy(modules);
+	zy.builtins = py.PyDict_Copy(py.PyModule_GetDict(py.PyImport_AddModule("builtins")));
 	/* The program's own module is not the zygote's. */
 	if (py.PyDict_DelItemString(zy.before, "__main__") < 0)
 		py.PyErr_Clear();
@@ -565,6 +667,7 @@ static _Noreturn void become_zygote(void)
 	struct err e = { 0 };
 
 	preload();
+	prepare_reseed();
 	settle();
 	if (prctl(PR_TID_ADDRESS, &f.tid, 0, 0, 0) < 0 || !f.tid) {
 		err_set(&e, ERR_SETUP, "this kernel does not tell where the thread's number is kept");
@@ -595,6 +698,18 @@ static void hide(char *variable, const char *name)
 	memset(variable, 0, strlen(variable));
 }
 
+/* Who we were when we were executed is in the vector behind the environment. Guests are somebody else. */
+static void hide_ids(void)
+{
+	char **e = environ;
+
+	while (*e)
+		e++;
+	for (Elf64_auxv_t *a = (Elf64_auxv_t *)(e + 1); a->a_type != AT_NULL; a++)
+		if (a->a_type == AT_UID || a->a_type == AT_EUID || a->a_type == AT_GID || a->a_type == AT_EGID)
+			a->a_un.a_val = 1000;
+}
+
 __attribute__((constructor)) static void zygote_start(void)
 {
 	char *modules = getenv("BELLJAR_ZYGOTE");
@@ -602,6 +717,7 @@ __attribute__((constructor)) static void zygote_start(void)
 
 	if (!modules)
 		return;
+	hide_ids();
 	hook_init();
 	hide(getenv("BELLJAR_FAULT"), "BELLJAR_FAULT");
 	hide(getenv("BELLJAR_UNSAFE_DISABLE"), "BELLJAR_UNSAFE_DISABLE");

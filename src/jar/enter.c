@@ -551,6 +551,11 @@ static int warm_exec(void *p, struct err *e)
 
 	if (!c->warm->interpreter)
 		return enter_exec(p, e);
+	if (!c->warm->serves(&c->plan)) {
+		r.type = REPORT_COLD;
+		fd_send(c->report, &r, REPORT_SHORT, NULL, 0);
+		_exit(0);
+	}
 	/* No exec makes it dumpable, as every program is that runs under one id. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return err_sys(e, "become dumpable");

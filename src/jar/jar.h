@@ -65,6 +65,7 @@ enum { SPACE_MNT, SPACE_IPC, SPACE_UTS, SPACE_NET, SPACE_USER, SPACES };
 enum jar_report_type {
 	REPORT_READY = 1, REPORT_ERROR, REPORT_LISTENER, REPORT_EXEC, REPORT_SCRUBBED,
 	REPORT_WAITING, /* a warm guest has given everything away and waits */
+	REPORT_COLD,	/* this request needs an interpreter of its own: nothing of it ran */
 };
 
 /* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper and leave `err` out where there is none. */
@@ -105,6 +106,7 @@ struct warm_guest {
 	struct warm_jar jar;
 	bool recycled;	      /* a guest was here before: prove that nothing of it is left */
 	bool interpreter;     /* signals are the interpreter's, nothing is executed */
+	bool (*serves)(const struct feed_plan *plan); /* interpreter: whether this request can be served warm, now that its files are there */
 };
 
 /* What the keeper says to a waiting guest; descriptors: stdin, stdout, stderr, feed, and, where the program itself is to wait for the request,

@@ -109,6 +109,7 @@ struct place {
 	bool renew;    /* BARE after DYING: namespaces anew */
 	bool ended;    /* POOL_END was asked for */
 	struct err why; /* what the guest or init said when it failed */
+	bool cold;	/* it said that only a start of its own will do */
 	struct watch watch;
 	struct cgroup_limits applied;
 	uint64_t disk_bytes; /* of the jar's file system */
@@ -154,7 +155,7 @@ struct pool {
 static struct pool p;
 
 /* FROM_ZYGOTE and FROM_NOTIFY: index is shelf * ZYGOTES + kind. */
-enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT };
+enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT, FROM_NODE };
 
 static void watch_fd(int fd, enum source from, unsigned index)
 {
@@ -443,7 +444,7 @@ static void start_guest(struct place *s, uint32_t kind)
 	if (fds[1 + OWN_LANDLOCK] < 0)
 		fds[1 + OWN_LANDLOCK] = s->own[OWN_QUEUES]; /* its place must be filled; nobody looks at it */
 	s->kind = kind;
-	s->evicted = false;
+	s->evicted = s->cold = false;
 	s->ended_by = 0;
 	memset(&s->why, 0, sizeof(s->why));
 	set_state(s, FORKING);
@@ -599,22 +600,29 @@ static int boot_node(struct place *s, struct err *e)
 	static const struct {
 		mode_t mode;
 		int guest; /* which end is its */
-	} kinds[4] = { { 0444, 0 }, { 0222, 1 }, { 0222, 1 }, { 0400, 0 } };
+	} kinds[3] = { { 0444, 0 }, { 0222, 1 }, { 0222, 1 } };
 	struct warm_go go;
 	char text[1024];
 	size_t len = 0;
-	int theirs[5] = { -1, -1, -1, -1, -1 }, feed[2] = { -1, -1 }, rc = -1;
+	int theirs[5] = { -1, -1, -1, -1, -1 }, feed[2] = { -1, -1 }, own[2], rc = -1;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 3; i++) {
 		int ends[2];
 
 		if (pipe2(ends, O_CLOEXEC) < 0 || fchmod(ends[0], kinds[i].mode) < 0) {
 			err_sys(e, "make a pipe");
 			goto out;
 		}
-		theirs[i < 3 ? i : 4] = ends[kinds[i].guest];
+		theirs[i] = ends[kinds[i].guest];
 		s->streams[i] = ends[!kinds[i].guest];
 	}
+	/* Its own feed goes both ways: it says when it is there. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, own) < 0) {
+		err_sys(e, "make a feed for node");
+		goto out;
+	}
+	s->streams[3] = own[0];
+	theirs[4] = own[1];
 	if (pipe2(feed, O_CLOEXEC) < 0) {
 		err_sys(e, "make a pipe");
 		goto out;
@@ -703,6 +711,7 @@ static void hear_guest(struct place *s)
 			s->why = r.err;
 			s->watch.started = false;
 		}
+		s->cold = s->cold || r.type == REPORT_COLD;
 	}
 }
 
@@ -743,6 +752,9 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 	if (s->watch.started) {
 		ev.evidence = s->watch.ev;
 		tell(&ev, POOL_EXITED, s->run.number, NULL);
+	} else if (s->cold) {
+		tell_plain(POOL_REFUSED, s->run.number);
+		s->run.flags = 0; /* that was it: the run goes elsewhere */
 	} else {
 		if (!s->why.kind) {
 			err_set(&s->why, ERR_SETUP, "the guest's process ended while it was set up");
@@ -1057,6 +1069,7 @@ static void on_chan(struct place *s)
 		set_state(s, JARRED);
 	} else if (s->state == SCRUBBING && r.type == REPORT_SCRUBBED) {
 		s->run.kind = POOL_EXEC;
+		s->recycle = false; /* what the first made is the second's */
 		start_guest(s, POOL_EXEC);
 		s->reserved = true;
 	} else {
@@ -1093,11 +1106,10 @@ static void on_report(struct place *s)
 	}
 	if (n)
 		close(fd);
+	/* Node was executed. It says by itself when it waits. */
 	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_EXEC && s->state == BOOTING) {
 		unwatch(&s->report);
-		s->state = READY;
-		s->since_ns = clock_mono_ns();
-		s->until_ns = 0;
+		watch_fd(s->streams[3], FROM_NODE, (unsigned)(s - p.places));
 		return;
 	}
 	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_WAITING && s->state == FORKING && in_slot(&s->ids, uid) && is_alive(pid)) {
@@ -1140,6 +1152,19 @@ static void on_report(struct place *s)
 		return;
 	}
 	unwatch(&s->report);
+}
+
+static void on_node(struct place *s)
+{
+	char byte;
+
+	epoll_ctl(p.epoll, EPOLL_CTL_DEL, s->streams[3], NULL);
+	/* Its end is told by SIGCHLD. */
+	if (s->state != BOOTING || read(s->streams[3], &byte, 1) != 1)
+		return;
+	s->state = READY;
+	s->since_ns = clock_mono_ns();
+	s->until_ns = 0;
 }
 
 /* A system call of the kill set. Which jar it was is told by the id that the process has on the host. */
@@ -1870,6 +1895,10 @@ static void serve(void)
 			case FROM_REPORT:
 				if (s->report >= 0 && s->state != RUNNING)
 					on_report(s);
+				break;
+			case FROM_NODE:
+				if (s->streams[3] >= 0)
+					on_node(s);
 				break;
 			}
 		}

@@ -80,6 +80,10 @@ static int pooled_make(struct link *l, const struct request *req, bool keep_jar,
 	l->started = false;
 	l->client = pool_client(req->client);
 	l->kind = !warm ? POOL_EXEC : strcmp(warm, "python") == 0 ? POOL_PYTHON : POOL_NODE;
+	/* Node looks for it when it starts, and remembers that there was none. */
+	for (size_t i = 0; i < req->file_count && l->kind == POOL_NODE; i++)
+		if (strcmp(req->files[i].path, "package.json") == 0 || strstr(req->files[i].path, "/package.json"))
+			l->kind = POOL_EXEC;
 	return 0;
 }
 
@@ -193,7 +197,7 @@ uint64_t pool_client(const char *name)
 /* Variables that an interpreter reads while it starts: one that waits has started already. */
 static bool changes_interpreter(const char *pair, const char *warm)
 {
-	static const char *const all[] = { "LD_", "MALLOC_", "GLIBC_TUNABLES=", NULL }, *const python[] = { "PYTHON", NULL },
+	static const char *const all[] = { "LD_", "MALLOC_", "GLIBC_TUNABLES=", "LANG", "LC_", "LOCPATH=", "TZ=", NULL }, *const python[] = { "PYTHON", NULL },
 			  *const node[] = { "NODE_", NULL };
 	const char *const *const lists[] = { all, strcmp(warm, "python") == 0 ? python : node };
 

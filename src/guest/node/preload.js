@@ -210,6 +210,12 @@ function waitForRequest(fs) {
 	// first use as ever, since making them changes the descriptors' flags, which its children would see.
 	require('net');
 	require('tty');
+	// Whoever waits for us to be ready hears it on the feed itself, where that goes both ways.
+	try {
+		fs.writeSync(FEED_FD, 'r');
+	} catch {
+		// a pipe
+	}
 	try {
 		const plan = readFeed(fs);
 		fs.closeSync(FEED_FD);
