@@ -675,12 +675,12 @@ class Witness:
         assert self.p99(us) <= limit, f"witness p99 {self.p99(us)} us, idle {self.idle} us"
 
 
-def guest_cpu_s(root):
-    """CPU seconds of the living guest processes below `root`, as the host's kernel counts them."""
+def guest_cpu_s(root, word):
+    """CPU seconds of the living guest processes below `root` that run this probe, as the host's kernel counts them."""
     ticks = 0
     for pid in descendants(root):
         with contextlib.suppress(OSError, IndexError):
-            if cmdline(pid)[0] == b"/workspace/probe":
+            if cmdline(pid)[:2] == [b"/workspace/probe", word]:
                 fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
                 ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
@@ -692,9 +692,9 @@ def cpu_share(jar, tasks, *args, opts=(), seconds=1.2):
     if not wait_until(lambda: guest_pid_any(p.pid, b"spin"), 8):
         raise HarnessError("the guest did not start")
     time.sleep(0.2)
-    t, used = time.monotonic(), guest_cpu_s(p.pid)
+    t, used = time.monotonic(), guest_cpu_s(p.pid, b"spin")
     time.sleep(seconds)
-    share = (guest_cpu_s(p.pid) - used) / (time.monotonic() - t)
+    share = (guest_cpu_s(p.pid, b"spin") - used) / (time.monotonic() - t)
     return share, jar.finish(p)
 
 

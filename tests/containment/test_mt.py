@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import jarlib
+import warm
 from jarlib import HarnessError, NONCE, REPO, ROOT, wait_until
 
 host_root = pytest.mark.skipif(not ROOT, reason="looking at the state folders and other users needs root")
@@ -351,6 +352,7 @@ def test_mt_18_no_file_of_a_guest_stays(jar, a, b):
         assert not owned()
         victims = [x for x in (p.pid, *jarlib.descendants(p.pid)) if jarlib.cmdline(x)[:1] != [b"/workspace/probe"]]
         os.kill(victims[0], signal.SIGKILL)
+        warm.hurt()
         assert wait_until(lambda: (jarlib.stat_of(p.guest) or ("", "Z"))[1] in "ZX", 1.0), "the guest outlived belljar"
     assert not owned()
     r = b.run("--", "/usr/bin/find", "/workspace", "/tmp", "/dev/shm", "/home/guest", "-mindepth", "1", files=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import jarlib
+import warm
 from jarlib import HarnessError, ROOT, descendants, stat_of, status_field, wait_until
 
 host_root = pytest.mark.skipif(not ROOT, reason="looking at the guest from outside needs root")
@@ -110,6 +111,7 @@ def test_pr_08_supervisor_killed(jar, program):
                 raise HarnessError(f"belljar's processes changed: {chain} {guests}")
             name = (stat_of(chain[victim]) or ("?",))[0]
             os.kill(chain[victim], signal.SIGKILL)
+            warm.hurt()
             wait_until(lambda: not alive(guests), 1.0)
             # a helper that watches over nothing may be missed by nobody: then all others are still there
             others = [x for x in chain if x != chain[victim]]
@@ -127,6 +129,7 @@ def test_pr_09_pdeathsig_off(jar):
         wait_until(lambda: len(descendants(p.pid)) >= 5, 2)
         guests = [x for x in descendants(p.pid) if jarlib.cmdline(x)[:1] == [b"/workspace/probe"]]
         os.kill(p.pid, signal.SIGKILL)
+        warm.hurt()
         assert wait_until(lambda: not alive(guests), 1.0), alive(guests)
     jar.probe("true").ended("completed", "exited")
 

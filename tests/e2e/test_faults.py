@@ -2,7 +2,7 @@
 """SIGKILL at random moments under load: whoever dies, every request ends with a typed result or belljar with a clear error, no guest
 stays, and the next start works.
 
-BELLJAR_KILLS   how many (default 200, about a minute)
+BELLJAR_KILLS   how many (default 200, about a minute; rootless 60)
 BELLJAR_SEED    the random numbers of a run that failed; printed with every failure
 """
 import os
@@ -18,7 +18,7 @@ import pytest
 
 import harness
 
-KILLS = int(os.environ.get("BELLJAR_KILLS", "200"))
+KILLS = int(os.environ.get("BELLJAR_KILLS", "200" if harness.ROOT else "60"))
 SEED = int(os.environ.get("BELLJAR_SEED", str(random.SystemRandom().randrange(10**6))))
 JOBS = 8
 WALL_MS = 1500  # of every request of the load
@@ -66,7 +66,9 @@ def kind_of(pid, st, front):
     for part in ("keeper", "maker", "zygote", "init"):
         if part in name:
             return part
-    return "zygote" if name.startswith("python") else "other"
+    if name.startswith("python"):
+        return "zygote"
+    return "keeper" if cmdline(pid)[:1] == [b"belljar-keeper"] else "other"
 
 
 def parts(front):
@@ -75,6 +77,19 @@ def parts(front):
     for pid, st in harness.descendants(front).items():
         if st[1] not in "ZX":
             found.setdefault(kind_of(pid, st, front), []).append(pid)
+    return found
+
+
+def served_by(front, keeper):
+    """What lives because of one keeper: everything below it, unless a keeper of its own is between."""
+    tree = harness.descendants(front)
+    found = []
+    for pid in tree:
+        above = tree[pid][2]
+        while above in tree and above != keeper and kind_of(above, tree[above], front) != "keeper":
+            above = tree[above][2]
+        if above == keeper:
+            found.append(pid)
     return found
 
 
@@ -187,12 +202,13 @@ OTHERS = ["guest", "init", "zygote", "guest", "init", "maker"]
 
 
 def kill_one(rng, loaded, kind, counts):
-    """Kills one process of that kind, or a guest when there is none. Returns what was killed and who lived before."""
+    """Kills one process of that kind, or a guest when there is none. Returns what was killed, and who has no right to live after a keeper or front."""
     time.sleep(rng.random() * 0.15)
     found = parts(loaded.pid)
     kind = next((k for k in (kind, "guest", "init", "keeper") if found.get(k)), "front")
-    before = {pid: started(pid) for pids in found.values() for pid in pids}
     pid = rng.choice(found[kind])
+    doomed = served_by(loaded.pid, pid) if kind == "keeper" else [p for pids in found.values() for p in pids]
+    before = {p: started(p) for p in doomed}
     try:
         os.kill(pid, signal.SIGKILL)
         counts[kind] += 1
@@ -213,11 +229,12 @@ def test_killed_at_random(capsys):
         loaded = Loaded(rng)
         try:
             first_results(loaded)
-            victims = [rng.choice(OTHERS) for _ in range(4)] + [FATAL[rounds % len(FATAL)]]
+            victims = [rng.choice(OTHERS) for _ in range(7)] + [FATAL[rounds % len(FATAL)]]
             for kind in victims:
                 victim, before = kill_one(rng, loaded, kind, counts)
                 if victim in ("front", "keeper"):
-                    harness.wait_until(lambda: loaded.batch.p.poll() is not None, 5)
+                    assert harness.wait_until(lambda: not guests_among(before), 1), f"guests outlived the {victim} by a second: {guests_among(before)}"
+                    harness.wait_until(lambda: loaded.batch.p.poll() is not None, 0.5)
                 if loaded.batch.p.poll() is not None:
                     check_end(loaded, victim, before)
                     break

@@ -67,6 +67,14 @@ class Runs:
 _runs = []
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_process_left():
+    """Instead of conftest's: looked at once, not after each of a thousand comparisons."""
+    yield
+    harness.wait_until(lambda: not harness.left_behind(), 10)
+    assert not harness.left_behind(), harness.left_behind()
+
+
 @pytest.fixture(scope="module")
 def runs():
     if not _runs:
