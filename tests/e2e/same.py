@@ -23,6 +23,14 @@ EXCEPTIONS = {
     "python-world/proc-exe": ("stdout", "/proc/self/exe is the zygote's"),
     "python-world/proc-maps-files": ("stdout", "a zygote maps the libraries of its preloaded modules"),
     "python-world/proc-environ": ("stdout", "/proc/self/environ is the memory of the zygote's first program; os.environ and environ(7) are right"),
+    "python-world/proc-cmdline": ("stdout", "/proc/self/cmdline is the zygote's: without the arguments, which sys.argv and sys.orig_argv have"),
+    "python-world/proc-status": ("stdout", "FDSize and Seccomp_filters of /proc/self/status: room for descriptors; the filter is in two parts that add up to one"),
+    "python-world/proc-seccomp-filters": ("stdout", "the filter is in two parts that add up to one"),
+    "node/proc-status": ("stdout", "Seccomp_filters: the filter is in two parts that add up to one"),
+    "bash/status": ("stdout", "Seccomp_filters: the filter is in two parts that add up to one"),
+    "python-world/proc-uid-map": ("stdout", "the guest's number in the intermediate namespace, which is its slot's"),
+    "python-ends/finalizing-flag": ("stdout", "sys.is_finalizing() stays False: a zygote's guest does not take the interpreter itself apart"),
+    "python-identity/gc-state": ("stdout", "gc.get_freeze_count() is not 0: what the zygote brought is frozen"),
     "node/uptime-own": ("stdout", "process.uptime() counts from node's own start, which was before the request"),
 }
 
