@@ -58,6 +58,7 @@ static struct {
 	int (*PyDict_DelItem)(object *, object *);
 	object *(*PyDict_Copy)(object *);
 	object *(*PyDict_Keys)(object *);
+	int (*PyDict_Next)(object *, ssize_t *, object **, object **);
 	void (*PyDict_Clear)(object *);
 	object *(*PyObject_GetAttrString)(object *, const char *);
 	object *(*PyObject_CallMethod)(object *, const char *, const char *, ...);
@@ -108,7 +109,7 @@ static const struct {
 } names[] = {
 	NAME(PySys_AddAuditHook), NAME(PyImport_ImportModule), NAME(PyImport_AddModule), NAME(PyImport_GetModuleDict), NAME(PyModule_GetDict),
 	NAME(PyDict_SetItemString), NAME(PyDict_GetItemString), NAME(PyDict_DelItemString), NAME(PyDict_GetItem), NAME(PyDict_SetItem),
-	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Size), NAME(PyDict_DelItem), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
+	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Size), NAME(PyDict_DelItem), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Next), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
 	NAME(PyObject_CallFunction), NAME(PyObject_IsInstance), NAME(PyObject_IsTrue), NAME(PyUnicode_DecodeFSDefault), NAME(PyUnicode_AsUTF8String),
 	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
 	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
@@ -249,6 +250,11 @@ static void clear_dict(object *dict)
 	drop(keys);
 }
 
+/* Attributes of sys that Python clears first at its end. */
+static const char *const gone[] = { "path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback", "path_hooks",
+				    "path_importer_cache", "meta_path", "__interactivehook__" };
+#define GONE (sizeof(gone) / sizeof(gone[0]))
+
 /* What the program has put into builtins goes last. */
 static void restore_builtins(void)
 {
@@ -269,12 +275,11 @@ static void restore_builtins(void)
 /* finalize_modules(), for what the program itself brought: its objects end as they would, those of the zygote's modules end with the process. */
 static void clear_modules(void)
 {
-	static const char *const gone[] = { "path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback", "path_hooks",
-					    "path_importer_cache", "meta_path", "__interactivehook__" };
 	static const char *const streams[][2] = { { "stdin", "__stdin__" }, { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
-	object *modules = py.PyImport_GetModuleDict(), *keys, *refs = py.PyList_New(0);
+	object *modules = py.PyImport_GetModuleDict(), *keys, *refs = py.PyList_New(0), *key, *value;
+	ssize_t at = 0;
 
-	for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+	for (size_t i = 0; i < GONE; i++)
 		if (py.PySys_GetObject(gone[i]))
 			py.PySys_SetObject(gone[i], py._Py_NoneStruct);
 	for (int i = 0; i < 3; i++) {
@@ -285,13 +290,17 @@ static void clear_modules(void)
 	/* From here on nobody finds a source line to show. */
 	if (py.PyDict_GetItemString(modules, "io"))
 		py.PyDict_SetItemString(modules, "io", py._Py_NoneStruct);
-	keys = py.PyDict_Keys(modules);
-	for (ssize_t i = 0; keys && refs && i < py.PyList_Size(keys); i++) {
-		object *key = py.PyList_GetItem(keys, i), *ref;
+	/* No reference is taken of the names that are there in every guest: each would be a page written to. */
+	keys = py.PyList_New(0);
+	while (py.PyDict_Next(modules, &at, &key, &value))
+		if (py.PyDict_Contains(zy.before, key) != 1)
+			py.PyList_Append(keys, key);
+	for (ssize_t i = 0; i < py.PyList_Size(keys); i++) {
+		object *ref;
 
-		if (py.PyDict_Contains(zy.before, key) == 1)
-			continue;
-		ref = py.PyWeakref_NewRef(py.PyDict_GetItem(modules, key), NULL);
+		key = py.PyList_GetItem(keys, i);
+		value = py.PyDict_GetItem(modules, key);
+		ref = value ? py.PyWeakref_NewRef(value, NULL) : NULL;
 		if (ref)
 			py.PyList_Append(refs, ref);
 		drop_quietly(ref);
@@ -616,6 +625,10 @@ static void settle(void)
 		drop_quietly(py.PyObject_CallMethod(gc, "freeze", NULL));
 	if (!had && py.PyDict_DelItemString(modules, "gc") < 0)
 		py.PyErr_Clear();
+	/* What the zygote has of these is not worth taking apart in every guest: one reference more keeps it. */
+	for (size_t i = 0; i < GONE; i++)
+		if (py.PySys_GetObject(gone[i]))
+			py.Py_IncRef(py.PySys_GetObject(gone[i]));
 	zy.before = py.PyDict_Copy(modules);
 	zy.builtins = py.PyDict_Copy(py.PyModule_GetDict(py.PyImport_AddModule("builtins")));
 	/* The program's own module is not the zygote's. */
