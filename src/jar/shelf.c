@@ -23,7 +23,6 @@
 #include "kernel/sys.h"
 
 #define GUEST_UID  1000
-#define ZYGOTE_UID 3 /* of slot 0 */
 #define FDS_MAX	   16
 
 struct shelf_slot {
@@ -349,8 +348,8 @@ static int zygote_rights(struct err *e)
 {
 	uint64_t keep = CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SYS_CHROOT);
 
-	if (setgroups(0, NULL) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(ZYGOTE_UID, ZYGOTE_UID, ZYGOTE_UID) < 0 ||
-	    setresuid(ZYGOTE_UID, ZYGOTE_UID, ZYGOTE_UID) < 0)
+	if (setgroups(0, NULL) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(SHELF_ZYGOTE_ID, SHELF_ZYGOTE_ID, SHELF_ZYGOTE_ID) < 0 ||
+	    setresuid(SHELF_ZYGOTE_ID, SHELF_ZYGOTE_ID, SHELF_ZYGOTE_ID) < 0)
 		return err_sys(e, "take the zygote's ids");
 	if (caps_keep_ambient(keep, e) < 0 || caps_no_new_privs(e) < 0)
 		return -1;

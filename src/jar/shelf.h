@@ -20,6 +20,7 @@
 
 #define SHELF_SLOTS   FORKER_SLOTS
 #define SHELF_MODULES 2048
+#define SHELF_ZYGOTE_ID 3 /* of slot 0: its zygotes' user and group */
 
 enum shelf_op {
 	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`. REPORT_READY with SLOT_SPACES of them */

@@ -122,6 +122,9 @@ struct shelf_end {
 	bool ready;
 	uint32_t missing;
 	struct slot ids;
+	struct cgroup cg;	 /* v2: its own group, in which those of its places are */
+	struct cgroup_host host; /* as its places see it */
+	bool cg_made;
 	unsigned slots;	    /* places that are its */
 	uint64_t retry_ns;  /* when to start it anew; 0: it is not wanted */
 	struct zygote_end {
@@ -314,7 +317,7 @@ static void set_state(struct place *s, enum slot_state state)
 
 static unsigned cgroup_fds(const struct place *s, int *out, uint32_t *tasks, uint32_t *v2)
 {
-	int dir = cgroup_v2_dir(&s->cg, &p.cg_host);
+	int dir = cgroup_v2_dir(&s->cg, s->watch.host);
 	unsigned n = 0;
 
 	for (int c = 0; c < CGROUP_CTLS; c++)
@@ -329,6 +332,14 @@ static unsigned cgroup_fds(const struct place *s, int *out, uint32_t *tasks, uin
 
 static void give_up(struct place *s, const struct err *e);
 
+/* The shelf and its zygotes, which are of another user, both put processes into it. */
+static int make_group(struct place *s, struct err *e)
+{
+	const struct slot *owner = &p.shelves[s->shelf].ids;
+
+	return cgroup_make(&s->cg, s->watch.host, s->ids.cgroup, owner->uids.start, owner->gids.start + SHELF_ZYGOTE_ID, e);
+}
+
 static void start_slot(struct place *s)
 {
 	static struct shelf_msg msg;
@@ -337,11 +348,12 @@ static void start_slot(struct place *s)
 	unsigned n;
 
 	if (!s->cg_made) {
-		if (step_point("cgroup-make", &e) < 0 || cgroup_make(&s->cg, &p.cg_host, s->ids.cgroup, p.shelves[s->shelf].ids.uids.start, &e) < 0) {
+		if (step_point("cgroup-make", &e) < 0 || make_group(s, &e) < 0) {
 			give_up(s, &e);
 			return;
 		}
 		s->cg_made = true;
+		cgroup_open_counters(&s->cg, s->watch.host);
 	}
 	if (make_channel(&s->chan, &fds[0], FROM_CHAN, (unsigned)(s - p.places), &e) < 0) {
 		give_up(s, &e);
@@ -514,7 +526,7 @@ static int set_limits(struct place *s, const struct jar_limits *l, struct err *e
 	if (memcmp(&want, &s->applied, sizeof(want)) == 0)
 		return 0;
 	memset(&s->applied, 0, sizeof(s->applied));
-	if (cgroup_limit(&s->cg, &p.cg_host, &want, e) < 0)
+	if (cgroup_limit(&s->cg, s->watch.host, &want, e) < 0)
 		return -1;
 	s->applied = want;
 	return 0;
@@ -1400,7 +1412,7 @@ static int start_shelf(struct shelf_end *h, struct err *e)
 	for (unsigned i = 0; i < p.place_count; i++)
 		if (&p.shelves[p.places[i].shelf] == h)
 			ids[n++] = p.places[i].ids;
-	if (u1_start(&h->u, ids, n, -1, shelf_main, e) < 0)
+	if (u1_start(&h->u, ids, n, h->cg.maker, shelf_main, e) < 0)
 		return -1;
 	setsockopt(h->u.sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	watch_fd(h->u.sock, FROM_SHELF, (unsigned)(h - p.shelves));
@@ -1493,7 +1505,7 @@ static void init_place(struct place *s)
 		s->run.fds[i] = s->streams[i] = -1;
 	s->kind = s->next_kind = POOL_PYTHON;
 	cgroup_init(&s->cg);
-	s->watch = (struct watch){ .cg = &s->cg, .host = &p.cg_host, .data = -1 };
+	s->watch = (struct watch){ .cg = &s->cg, .data = -1 };
 }
 
 /* Ids for all that may ever be: they are written into the shelves' maps once. */
@@ -1515,6 +1527,16 @@ static int open_pool(struct err *e)
 		}
 		p.rootless = h->ids.rootless;
 		p.shelf_count = i + 1;
+		cgroup_init(&h->cg);
+		if (cgroup_has_v2(&p.cg_host)) {
+			if (p.rootless)
+				return err_set(e, ERR_SETUP, "warm jars are not made rootless in a delegated cgroup");
+			if (cgroup_make(&h->cg, &p.cg_host, h->ids.cgroup, h->ids.uids.start, h->ids.gids.start + SHELF_ZYGOTE_ID, e) < 0)
+				return -1;
+			h->cg_made = true;
+		}
+		if (cgroup_host_inside(&h->host, &p.cg_host, h->ids.cgroup, e) < 0)
+			return -1;
 	}
 	for (unsigned i = 0; i < p.want.ceiling; i++) {
 		struct place *s = &p.places[i];
@@ -1522,6 +1544,7 @@ static int open_pool(struct err *e)
 		init_place(s);
 		s->shelf = i % count;
 		s->index = i / count + 1;
+		s->watch.host = &p.shelves[s->shelf].host;
 		if (s->index > SHELF_SLOTS || slot_claim(&s->ids, p.run_dir, e) < 0)
 			return -1;
 		p.shelves[s->shelf].slots++;
@@ -1554,8 +1577,6 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	cgroup_host_open(&p.cg_host);
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
-	else if (cgroup_has_v2(&p.cg_host))
-		err_set(e, ERR_SETUP, "warm jars are not made on cgroup v2 yet");
 	if (e->kind || open_pool(e) < 0) {
 		/* Not the end: everything is served cold. */
 		notice(e);
@@ -1931,8 +1952,11 @@ static void cleanup(void)
 		close_jar(&p.places[i]);
 		fd_close(&p.places[i].data);
 		if (p.places[i].cg_made)
-			cgroup_remove(&p.places[i].cg, &p.cg_host, 2000);
+			cgroup_remove(&p.places[i].cg, p.places[i].watch.host, 2000);
 	}
+	for (unsigned i = 0; i < p.shelf_count; i++)
+		if (p.shelves[i].cg_made)
+			cgroup_remove(&p.shelves[i].cg, &p.cg_host, 2000);
 }
 
 int pool_main(int front)

@@ -18,7 +18,7 @@ void watch_base(struct watch *w, bool reused)
 	w->reused = reused;
 	if (!reused)
 		return;
-	cgroup_read(w->cg, w->host, true, &w->base);
+	cgroup_read(w->cg, w->host, false, &w->base);
 	w->peaks_reset = cgroup_reset_peaks(w->cg, w->host);
 }
 
@@ -158,9 +158,11 @@ void watch_exited(struct watch *w, const struct jar_evidence *how, uint32_t ende
 	c.memory_limit_hits = minus(c.memory_limit_hits, w->base.memory_limit_hits);
 	c.pids_limit_hits = minus(c.pids_limit_hits, w->base.pids_limit_hits);
 	if (w->reused) {
-		/* Of the highest values only v1's memory can be set back: for a second guest they are what was seen while it ran. */
-		c.pids_peak = w->polled_pids_peak > c.pids_now ? w->polled_pids_peak : c.pids_now ? c.pids_now : 1;
-		if (!w->peaks_reset)
+		/* Of the highest values only v1's memory can be set back. Another one that has grown is this guest's; else what was seen while it ran
+		 * is what is known. */
+		if (c.pids_peak <= w->base.pids_peak)
+			c.pids_peak = w->polled_pids_peak > c.pids_now ? w->polled_pids_peak : c.pids_now ? c.pids_now : 1;
+		if (!w->peaks_reset && c.memory_peak_bytes <= w->base.memory_peak_bytes)
 			c.memory_peak_bytes = w->polled_memory_peak > c.memory_now_bytes ? w->polled_memory_peak : c.memory_now_bytes;
 	}
 	if (!(c.have & 1U << CGROUP_CPUACCT))

@@ -318,15 +318,21 @@ static int remove_dir(int parent, const char *name, unsigned *wait_ms)
 	return 0;
 }
 
+/* With all groups inside it, which only v2 has. */
 static int remove_group(int parent, const char *name, bool v2, unsigned *wait_ms)
 {
-	if (v2) {
-		auto_close int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = v2 ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, rc = 0;
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
 
-		if (dir >= 0 && (remove_dir(dir, V2_JAR, wait_ms) < 0 || remove_dir(dir, V2_MAKER, wait_ms) < 0))
-			return -1;
-	}
-	return remove_dir(parent, name, wait_ms);
+	while (dir && rc == 0 && (d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.')
+			rc = remove_group(fd, d->d_name, true, wait_ms);
+	if (dir)
+		closedir(dir);
+	else
+		fd_close(&fd);
+	return rc < 0 ? -1 : remove_dir(parent, name, wait_ms);
 }
 
 /* Ends what a killed keeper may have left under our name: its jar is dead, its folders may not be. */
@@ -379,7 +385,16 @@ static int make_dir(int parent, const char *name, bool v2)
  * v2: name/ holds no process itself; name/maker and name/jar do. The kernel lets the maker clone into `jar` when it may write cgroup.procs of
  * that and of the common ancestor; the limits' files stay the keeper's.
  */
-static int make_v2(struct cgroup *g, const struct cgroup_host *h, int ctl, uid_t owner)
+static int give(int dir, uid_t owner, gid_t group)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (group != (gid_t)-1 && fchmodat(dir, "cgroup.procs", 0664, 0) < 0)
+		return -1;
+	return fchownat(dir, "cgroup.procs", owner, group, 0);
+}
+
+static int make_v2(struct cgroup *g, const struct cgroup_host *h, int ctl, uid_t owner, gid_t group)
 {
 	auto_close int top = make_dir(h->ctl[ctl].parent, g->name, true);
 
@@ -392,13 +407,24 @@ static int make_v2(struct cgroup *g, const struct cgroup_host *h, int ctl, uid_t
 	g->maker = make_dir(top, V2_MAKER, false);
 	if (g->dir[ctl] < 0 || g->maker < 0)
 		return -1;
-	if (geteuid() == 0 && (fchownat(top, "cgroup.procs", owner, (gid_t)-1, 0) < 0 ||
-			       fchownat(g->dir[ctl], "cgroup.procs", owner, (gid_t)-1, 0) < 0))
-		return -1;
+	return give(top, owner, group) < 0 || give(g->dir[ctl], owner, group) < 0 ? -1 : 0;
+}
+
+int cgroup_host_inside(struct cgroup_host *out, const struct cgroup_host *h, const char *name, struct err *e)
+{
+	*out = *h;
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		if (h->ctl[c].parent < 0)
+			continue;
+		out->ctl[c].parent = h->ctl[c].v2 ? openat(h->ctl[c].parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+						  : fcntl(h->ctl[c].parent, F_DUPFD_CLOEXEC, 3);
+		if (out->ctl[c].parent < 0)
+			return err_sys(e, "open cgroup %s", name);
+	}
 	return 0;
 }
 
-int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, struct err *e)
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, gid_t group, struct err *e)
 {
 	struct cgroup g;
 
@@ -410,7 +436,7 @@ int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *nam
 		if (h->ctl[c].same >= 0) {
 			g.dir[c] = fcntl(g.dir[h->ctl[c].same], F_DUPFD_CLOEXEC, 3);
 		} else if (h->ctl[c].v2) {
-			if (make_v2(&g, h, c, owner) < 0)
+			if (make_v2(&g, h, c, owner, group) < 0)
 				goto fail;
 		} else {
 			g.dir[c] = make_dir(h->ctl[c].parent, name, false);
