@@ -202,9 +202,9 @@ class Server:
         self.warmed.add(kind)
 
     def guests(self):
-        """Programs of runs below this batch that live: none may, when no run is on its way."""
+        """Programs of runs below this batch that live: none may, when no run is on its way. (An interpreter that waits looks like one that runs.)"""
         return {pid: b" ".join(self.jarlib.cmdline(pid))[:120] for pid, st in self.jarlib.descendants(self.p.pid).items()
-                if st[1] not in "ZX" and any(w.startswith(b"/workspace/") for w in self.jarlib.cmdline(pid)[:2])}
+                if st[1] not in "ZX" and b"".join(self.jarlib.cmdline(pid)[:1]).startswith(b"/workspace/")}
 
     def close(self):
         """End of input, then belljar's own end. Returns its exit status; None when it had to be killed."""
@@ -266,19 +266,12 @@ class WarmRun:
             return
         self.cancelled = True
         wanted = [w.encode() for w in self.request.get("argv", [])]
-
-        def is_ours(words):
-            if wanted:
-                return words[:-1] == wanted
-            return len(words) > 1 and words[1] in (b"/workspace/main.py", b"/workspace/main.sh", b"/workspace/main.js")
-
+        if not wanted:
+            return  # the command line of a warm interpreter is that of all which wait: this run ends by itself
         # below us, not below the batch: what a killed keeper left is our child now
-        found = [pid for pid in self.server.jarlib.descendants(os.getpid()) if is_ours(self.server.jarlib.cmdline(pid))]
+        found = [pid for pid in self.server.jarlib.descendants(os.getpid()) if self.server.jarlib.cmdline(pid)[:-1] == wanted]
         if found:
             os.kill(min(found), signal.SIGKILL)
-        else:
-            self.server.suspect = True
-            self.server.p.terminate()
 
     kill = terminate
 
