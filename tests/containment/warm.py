@@ -139,8 +139,8 @@ def signal_number(value):
 class Server:
     """One `belljar batch - --unordered` and the runs on their way in it."""
 
-    def __init__(self, jarlib, argv, env, pass_fds=()):
-        self.jarlib, self.suspect, self.warmed = jarlib, False, set()
+    def __init__(self, jarlib, argv, env, pass_fds=(), special=False):
+        self.jarlib, self.suspect, self.warmed, self.special = jarlib, False, set(), special
         self.runs, self.sent, self.err = {}, 0, b""
         self.lock = threading.Condition()
         self.p = subprocess.Popen(argv, env=env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -240,9 +240,14 @@ class WarmRun:
             self.server.suspect = True
 
     def lost(self):
+        """The batch ended without this result: its own exit status is the answer."""
         if self.returncode is None:
             self.server.suspect = True
-            self.returncode, self.ended = 125, time.monotonic()
+            try:
+                self.returncode = self.server.p.wait(5)
+            except subprocess.TimeoutExpired:
+                self.returncode = 125
+            self.ended = time.monotonic()
 
     def poll(self):
         return self.returncode
@@ -291,7 +296,7 @@ def server_for(jarlib, jar, env=None, pass_fds=(), opts=(), alone=False):
     if special not in _servers:
         argv = [*jar.prefix, *jarlib.user_prefix(), *jar.inner, jar.binary, "batch", "-", "-j", "16", "--unordered", "--files-from",
                 os.path.dirname(jar.probe_path), *opts]
-        _servers[special] = Server(jarlib, argv, jar.environment(env), pass_fds)
+        _servers[special] = Server(jarlib, argv, jar.environment(env), pass_fds, bool(special))
     return _servers[special], bool(special)
 
 
