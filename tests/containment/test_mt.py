@@ -111,7 +111,8 @@ def test_mt_04_network(a, b):
 def test_mt_05_locks(a, b):
     p = start(a, "lock_base", "hold", "/usr/bin/env")
     try:
-        b.probe("lock_base", "try", "/usr/bin/env").denied()
+        for _ in range(6):  # of a pool some jars may be closer to A's than others
+            b.probe("lock_base", "try", "/usr/bin/env").denied()
     finally:
         stop(a, p)
 
@@ -121,7 +122,8 @@ def test_mt_06_inotify(a, b):
     try:
         assert wait_until(lambda: jarlib.guest_pid_any(p.pid, b"inotify"), 8)
         time.sleep(0.2)
-        a.run("--", "/usr/bin/sha256sum", "/usr/bin/sha256sum", files=False)
+        for _ in range(6):
+            a.run("--", "/usr/bin/sha256sum", "/usr/bin/sha256sum", files=False)
     finally:
         r = b.finish(p)
     r.denied()

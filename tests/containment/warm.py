@@ -139,8 +139,8 @@ def signal_number(value):
 class Server:
     """One `belljar batch - --unordered` and the runs on their way in it."""
 
-    def __init__(self, jarlib, argv, env, pass_fds=()):
-        self.jarlib, self.suspect, self.warmed = jarlib, False, set()
+    def __init__(self, jarlib, argv, env, pass_fds=(), special=False):
+        self.jarlib, self.suspect, self.warmed, self.special = jarlib, False, set(), special
         self.runs, self.sent, self.err = {}, 0, b""
         self.lock = threading.Condition()
         self.p = subprocess.Popen(argv, env=env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -202,9 +202,9 @@ class Server:
         self.warmed.add(kind)
 
     def guests(self):
-        """Programs of runs below this batch that live: none may, when no run is on its way."""
+        """Programs of runs below this batch that live: none may, when no run is on its way. (An interpreter that waits looks like one that runs.)"""
         return {pid: b" ".join(self.jarlib.cmdline(pid))[:120] for pid, st in self.jarlib.descendants(self.p.pid).items()
-                if st[1] not in "ZX" and any(w.startswith(b"/workspace/") for w in self.jarlib.cmdline(pid)[:2])}
+                if st[1] not in "ZX" and b"".join(self.jarlib.cmdline(pid)[:1]).startswith(b"/workspace/")}
 
     def close(self):
         """End of input, then belljar's own end. Returns its exit status; None when it had to be killed."""
@@ -240,9 +240,14 @@ class WarmRun:
             self.server.suspect = True
 
     def lost(self):
+        """The batch ended without this result: its own exit status is the answer."""
         if self.returncode is None:
             self.server.suspect = True
-            self.returncode, self.ended = 125, time.monotonic()
+            try:
+                self.returncode = self.server.p.wait(5)
+            except subprocess.TimeoutExpired:
+                self.returncode = 125
+            self.ended = time.monotonic()
 
     def poll(self):
         return self.returncode
@@ -266,19 +271,12 @@ class WarmRun:
             return
         self.cancelled = True
         wanted = [w.encode() for w in self.request.get("argv", [])]
-
-        def is_ours(words):
-            if wanted:
-                return words[:-1] == wanted
-            return len(words) > 1 and words[1] in (b"/workspace/main.py", b"/workspace/main.sh", b"/workspace/main.js")
-
+        if not wanted:
+            return  # the command line of a warm interpreter is that of all which wait: this run ends by itself
         # below us, not below the batch: what a killed keeper left is our child now
-        found = [pid for pid in self.server.jarlib.descendants(os.getpid()) if is_ours(self.server.jarlib.cmdline(pid))]
+        found = [pid for pid in self.server.jarlib.descendants(os.getpid()) if self.server.jarlib.cmdline(pid)[:-1] == wanted]
         if found:
             os.kill(min(found), signal.SIGKILL)
-        else:
-            self.server.suspect = True
-            self.server.p.terminate()
 
     kill = terminate
 
@@ -298,7 +296,7 @@ def server_for(jarlib, jar, env=None, pass_fds=(), opts=(), alone=False):
     if special not in _servers:
         argv = [*jar.prefix, *jarlib.user_prefix(), *jar.inner, jar.binary, "batch", "-", "-j", "16", "--unordered", "--files-from",
                 os.path.dirname(jar.probe_path), *opts]
-        _servers[special] = Server(jarlib, argv, jar.environment(env), pass_fds)
+        _servers[special] = Server(jarlib, argv, jar.environment(env), pass_fds, bool(special))
     return _servers[special], bool(special)
 
 
