@@ -106,9 +106,9 @@ static int set_pool(struct batch_setup *s, struct batch_options *o, const struct
 		o->jobs = cpus > 0 && cpus < POOL_CEILING_MAX / 2 ? (uint64_t)cpus * 2 : POOL_CEILING_MAX;
 	if (c->pool.ceiling && o->jobs > c->pool.ceiling)
 		o->jobs = c->pool.ceiling;
-	/* Each run at once, and as many made ahead of the next. */
-	p->ceiling = (uint32_t)(c->pool.ceiling ? c->pool.ceiling : o->jobs * 2 < POOL_CEILING_MAX ? o->jobs * 2 : POOL_CEILING_MAX);
-	p->floor = (uint32_t)(c->pool.floor ? c->pool.floor : o->jobs);
+	/* Each run at once, as many that are made ahead of the next, and as many that are being cleared away. */
+	p->ceiling = (uint32_t)(c->pool.ceiling ? c->pool.ceiling : o->jobs * 3 + 6 < POOL_CEILING_MAX ? o->jobs * 3 + 6 : POOL_CEILING_MAX);
+	p->floor = (uint32_t)(c->pool.floor ? c->pool.floor : o->jobs < 4 ? 4 : o->jobs);
 	if (p->floor > p->ceiling)
 		p->floor = p->ceiling;
 	p->zygotes = (uint32_t)c->pool.zygotes;

@@ -12,7 +12,8 @@
 #include "base/fd.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
+#define MADV_POPULATE_READ  22 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
+#define MADV_POPULATE_WRITE 23
 #endif
 
 #define MAPS_MAX   1024
@@ -25,8 +26,10 @@
 #define FILE_PAGE (1ULL << 61)
 #define EXCLUSIVE (1ULL << 56)
 
+/* Pages of its own that it writes to, or pages of programs' text, whose tables a fork leaves out. */
 struct range {
 	uintptr_t start, end;
+	uintptr_t advice;
 };
 
 static struct range maps[MAPS_MAX], ranges[RANGES_MAX];
@@ -42,18 +45,25 @@ _Bool pages_begin(void)
 	while (map_count < MAPS_MAX && fgets(line, sizeof(line), f)) {
 		unsigned long start, end;
 
-		/* The stack grows downwards while we look, and is small. */
-		if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && strcmp(mode, "rw-p") == 0)
-			maps[map_count++] = (struct range){ start, end };
+		if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) != 3 || mode[0] != 'r' || mode[3] != 'p')
+			continue;
+		maps[map_count++] = (struct range){ start, end, mode[1] == 'w' ? MADV_POPULATE_WRITE : MADV_POPULATE_READ };
 	}
 	fclose(f);
 	return map_count > 0;
 }
 
+static void tell(int out, const struct range *r)
+{
+	(void)!write(out, r, sizeof(*r));
+}
+
 static void tell_map(int pagemap, const struct range *m, int out)
 {
 	static uint64_t seen[SEEN];
-	struct range r = { 0, 0 };
+	bool write_to = m->advice == MADV_POPULATE_WRITE;
+	uint64_t mask = PRESENT | (write_to ? EXCLUSIVE | FILE_PAGE : 0), want_bits = PRESENT | (write_to ? EXCLUSIVE : 0);
+	struct range r = { 0, 0, m->advice };
 
 	for (uintptr_t at = m->start; at < m->end; at += SEEN * PAGE) {
 		size_t want = (m->end - at) / PAGE < SEEN ? (m->end - at) / PAGE : SEEN;
@@ -62,7 +72,7 @@ static void tell_map(int pagemap, const struct range *m, int out)
 		for (ssize_t i = 0; i < n / (ssize_t)sizeof(seen[0]); i++) {
 			uintptr_t page = at + (uintptr_t)i * PAGE;
 
-			if ((seen[i] & (PRESENT | EXCLUSIVE | FILE_PAGE)) != (PRESENT | EXCLUSIVE))
+			if ((seen[i] & mask) != want_bits)
 				continue;
 			/* A page between two is cheaper than a call. */
 			if (r.end && page <= r.end + PAGE) {
@@ -70,12 +80,12 @@ static void tell_map(int pagemap, const struct range *m, int out)
 				continue;
 			}
 			if (r.end)
-				(void)!write(out, &r, sizeof(r));
-			r = (struct range){ page, page + PAGE };
+				tell(out, &r);
+			r = (struct range){ page, page + PAGE, m->advice };
 		}
 	}
 	if (r.end)
-		(void)!write(out, &r, sizeof(r));
+		tell(out, &r);
 }
 
 void pages_tell(int out)
@@ -97,5 +107,5 @@ void pages_learn(int in)
 void pages_touch(void)
 {
 	for (unsigned i = 0; i < range_count; i++)
-		madvise((void *)ranges[i].start, ranges[i].end - ranges[i].start, MADV_POPULATE_WRITE);
+		madvise((void *)ranges[i].start, ranges[i].end - ranges[i].start, (int)ranges[i].advice);
 }

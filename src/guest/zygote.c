@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +127,11 @@ static struct {
 	object *before;	     /* the modules that every guest finds */
 	object *preloaded;   /* those of them that Python itself would not have loaded, by the first part of their names */
 	object *builtins;    /* the names of builtins */
+	object *run_exitfuncs; /* of atexit, which the program need not have imported */
 	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
 	bool at_work;
+	bool exit_handlers;  /* somebody wants to be called at exit(3) */
+	unsigned long long loads; /* libraries that the zygote has loaded */
 	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
 } zy = { .learning = -1 };
 
@@ -327,11 +331,39 @@ static void clear_modules(void)
 	restore_builtins();
 }
 
+/* How many libraries were loaded until now. */
+static int on_library(struct dl_phdr_info *info, size_t size, void *out)
+{
+	(void)size;
+	*(unsigned long long *)out = info->dlpi_adds;
+	return 1;
+}
+
+static unsigned long long loads(void)
+{
+	unsigned long long n = 0;
+
+	dl_iterate_phdr(on_library, &n);
+	return n;
+}
+
+/* Ahead of the C library's own, since we were loaded first: whoever registers something is noticed. */
+int __cxa_atexit(void (*fn)(void *), void *arg, void *dso) __attribute__((visibility("default")));
+int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
+{
+	static int (*next)(void (*)(void *), void *, void *);
+
+	zy.exit_handlers = true;
+	if (!next)
+		next = (int (*)(void (*)(void *), void *, void *))dlsym(RTLD_NEXT, "__cxa_atexit");
+	return next(fn, arg, dso);
+}
+
 static _Noreturn void finish(int code, bool interrupted)
 {
 	call_module("threading", "_shutdown");
-	drop_quietly(py.PyImport_ImportModule("atexit"));
-	call_module("atexit", "_run_exitfuncs");
+	if (zy.run_exitfuncs && !py.PyObject_CallFunction(zy.run_exitfuncs, NULL))
+		py.PyErr_WriteUnraisable(zy.run_exitfuncs);
 	if (flush_streams(true) < 0)
 		code = 120;
 	py.PyGC_Collect();
@@ -345,6 +377,10 @@ static _Noreturn void finish(int code, bool interrupted)
 		signal(SIGINT, SIG_DFL);
 		kill(getpid(), SIGINT);
 	}
+	/* Nothing was loaded and nobody has asked to be called: the destructors of what the zygote has loaded have nothing to do. */
+	fflush(NULL);
+	if (!zy.exit_handlers && loads() == zy.loads)
+		_exit(code);
 	exit(code);
 }
 
@@ -611,14 +647,18 @@ static void preload(void)
 /* All that does not change is put out of the collector's way: collecting touches no page of it, and a guest's last collection is short. */
 static void settle(void)
 {
-	object *modules = py.PyImport_GetModuleDict(), *gc, *cache = py.PySys_GetObject("path_importer_cache");
-	bool had = py.PyDict_GetItemString(modules, "gc") != NULL;
+	object *modules = py.PyImport_GetModuleDict(), *gc, *atexit, *cache = py.PySys_GetObject("path_importer_cache");
+	bool had = py.PyDict_GetItemString(modules, "gc") != NULL, had_atexit = py.PyDict_GetItemString(modules, "atexit") != NULL;
 
 	/* There is nothing in it yet, and Python would not have looked. */
 	if (cache && py.PyDict_DelItemString(cache, "/workspace") < 0)
 		py.PyErr_Clear();
 	/* The compiler's own tables are made at its first use. */
 	drop_quietly(py.Py_CompileString("print(1 + 1)\n", "<zygote>", FILE_INPUT));
+	atexit = py.PyImport_ImportModule("atexit");
+	zy.run_exitfuncs = atexit ? py.PyObject_GetAttrString(atexit, "_run_exitfuncs") : NULL;
+	if (!had_atexit && py.PyDict_DelItemString(modules, "atexit") < 0)
+		py.PyErr_Clear();
 	gc = py.PyImport_ImportModule("gc");
 	py.PyGC_Collect();
 	if (gc)
@@ -639,7 +679,7 @@ static void settle(void)
 /* A child that runs a small program to its end, in no jar, and tells which pages that took. */
 static void learn_pages(void *tid)
 {
-	static const char sample[] = "import sys\nprint(1 + 1)\nx = [str(i) for i in range(20)]\n";
+	static const char sample[] = "print(1 + 1)\n";
 	static char words[] = "/usr/bin/python3\0/proc/self/fd/9";
 	struct sys_clone_args a = {
 		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uint64_t)(uintptr_t)tid, .exit_signal = SIGCHLD,
@@ -682,6 +722,8 @@ static _Noreturn void become_zygote(void)
 	preload();
 	prepare_reseed();
 	settle();
+	zy.loads = loads();
+	zy.exit_handlers = false;
 	if (prctl(PR_TID_ADDRESS, &f.tid, 0, 0, 0) < 0 || !f.tid) {
 		err_set(&e, ERR_SETUP, "this kernel does not tell where the thread's number is kept");
 		say_error(&e);

@@ -23,7 +23,7 @@ struct init_ctx {
 	int proc; /* the jar's own proc, until it is attached */
 	int sys;  /* /proc/sys of the host's, for what init sets in its own namespaces */
 	int spaces[SPACES];
-	const int *slot; /* a warm jar: what its slot keeps */
+	const struct warm_birth *warm;
 	int own[OWN_SPACES];
 };
 
@@ -286,12 +286,18 @@ const struct step init_steps[] = {
 };
 const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
 
-/* ---- a warm jar: the template is our root already, the slot's namespaces are there ---- */
+/* ---- a warm jar: the template and the slot's namespaces are there ---- */
 
-static int warm_root(void *p, struct err *e)
+/*
+ * The new proc was made in the maker's own mount namespace, which shows one already. The jar's namespace is a copy of another, which shows none: so
+ * nothing has to be taken away here. That matters: whoever unmounts waits for all CPUs (synchronize_rcu_expedited).
+ */
+static int warm_mounts(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 
+	if (setns(c->warm->template, CLONE_NEWNS) < 0 || unshare(CLONE_NEWNS) < 0)
+		return err_sys(e, "copy the template's mounts");
 	c->j->root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->j->root < 0)
 		return err_sys(e, "open the root template");
@@ -303,19 +309,19 @@ static int warm_data(void *p, struct err *e)
 	struct jar *j = ((struct init_ctx *)p)->j;
 
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
-	if (j->data < 0 || root_attach_data(j->root, j->data, ROOT_EMPTY, false, e) < 0)
+	if (j->data < 0)
+		return -1;
+	/* From 6.15 on the kernel copies parts of what is attached nowhere. */
+	if (root_show_data(j->root, j->data, false, e) == 0)
+		return 0;
+	if (e->sys != EINVAL)
+		return -1;
+	err_clear(e);
+	if (root_attach_data(j->root, j->data, ROOT_EMPTY, false, e) < 0)
 		return -1;
 	if (sys_umount2(ROOT_EMPTY, MNT_DETACH) < 0)
 		return err_sys(e, "detach the data file system");
 	return 0;
-}
-
-/* The maker's own /proc shows the host: it was needed for leave to mount ours, and goes. */
-static int warm_proc(void *p, struct err *e)
-{
-	if (sys_umount2("/proc", MNT_DETACH) < 0)
-		return err_sys(e, "detach the maker's /proc");
-	return init_attach_proc(p, e);
 }
 
 static int warm_ruleset(void *p, struct err *e)
@@ -331,6 +337,9 @@ static int warm_queues(void *p, struct err *e)
 {
 	static const struct mount_opt none[] = { { NULL, NULL } };
 	struct init_ctx *c = p;
+
+	if (!c->warm->queues)
+		return 0;
 	auto_close int mnt = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
 	if (mnt < 0)
@@ -361,7 +370,7 @@ static int warm_enter_slot(void *p, struct err *e)
 	struct init_ctx *c = p;
 
 	for (int i = 0; i < SLOT_SPACES; i++)
-		if (setns(c->slot[i], kinds[i]) < 0)
+		if (setns(c->warm->slot[i], kinds[i]) < 0)
 			return err_sys(e, "enter the slot's namespaces");
 	return 0;
 }
@@ -373,22 +382,25 @@ static int warm_hand_over(void *p, struct err *e)
 	int fds[OWN_SPACES + 1] = { c->j->data }, n = 1;
 
 	for (int i = 0; i < OWN_SPACES; i++)
-		if (c->own[i] >= 0)
+		if (c->own[i] >= 0) {
 			fds[n++] = c->own[i];
+			r.at_ns |= 1ULL << i;
+		}
 	if (fd_send(c->report, &r, REPORT_SHORT, fds, (unsigned)n) < 0)
 		return err_sys(e, "hand the jar over");
-	if (dup3(c->report, 0, O_CLOEXEC) < 0 || sys_close_range(1, ~0U, 0) < 0)
+	/* The data file system stays open here: whoever closes it last takes it apart, and that need not be the keeper. */
+	if (dup3(c->report, 0, O_CLOEXEC) < 0 || dup3(c->j->data, 1, O_CLOEXEC) < 0 || sys_close_range(2, ~0U, 0) < 0)
 		return err_sys(e, "close init's descriptors");
 	c->control = c->report = 0;
 	return 0;
 }
 
 const struct step warm_init_steps[] = {
-	{ "jar-root", NULL, warm_root },
 	{ "jar-proc", NULL, init_proc },
+	{ "jar-mounts", NULL, warm_mounts },
 	{ "jar-devpts", NULL, init_devpts },
 	{ "jar-data", NULL, warm_data },
-	{ "jar-attach-proc", NULL, warm_proc },
+	{ "jar-attach-proc", NULL, init_attach_proc },
 	{ "jar-ruleset", NULL, warm_ruleset },
 	{ "jar-queues", NULL, warm_queues },
 	{ "init-spaces", NULL, warm_spaces },
@@ -447,9 +459,9 @@ void init_main(struct jar *j, int control, int report)
 	serve(&c, init_steps, init_step_count);
 }
 
-void init_warm_main(struct jar *j, const int slot[SLOT_SPACES], int chan)
+void init_warm_main(struct jar *j, const struct warm_birth *b)
 {
-	struct init_ctx c = { .j = j, .control = chan, .report = chan, .proc = -1, .sys = -1, .slot = slot };
+	struct init_ctx c = { .j = j, .control = b->chan, .report = b->chan, .proc = -1, .sys = -1, .warm = b };
 
 	for (int i = 0; i < OWN_SPACES; i++)
 		c.own[i] = -1;

@@ -71,7 +71,7 @@ enum jar_report_type {
 /* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper and leave `err` out where there is none. */
 struct jar_report {
 	uint32_t type;
-	uint64_t at_ns; /* REPORT_EXEC: when */
+	uint64_t at_ns; /* REPORT_EXEC: when; REPORT_READY of a warm jar: bits 1 << OWN_..., which descriptors came */
 	struct err err;
 };
 #define REPORT_SHORT offsetof(struct jar_report, err)
@@ -95,11 +95,18 @@ enum { OWN_PID, OWN_MNT, OWN_IPC, OWN_LANDLOCK, OWN_QUEUES, OWN_SPACES };
 
 struct warm_jar {
 	int slot[SLOT_SPACES];
-	int own[OWN_SPACES]; /* OWN_LANDLOCK is -1 where the kernel has none */
+	int own[OWN_SPACES];
 };
 
-/* pid 1 of a warm jar. `chan` is its end of a socket to the keeper, who gets OWN_SPACES descriptors and that of the data file system. */
-_Noreturn void init_warm_main(struct jar *j, const int slot[SLOT_SPACES], int chan);
+/* pid 1 of a warm jar. `chan` is its end of a socket to the keeper, who gets the descriptor of the data file system and those of OWN_SPACES that
+ * there are. */
+struct warm_birth {
+	const int *slot;      /* SLOT_SPACES descriptors */
+	int template;	      /* the mount namespace that the jar's is a copy of */
+	bool queues;	      /* it may be recycled: OWN_QUEUES is wanted */
+	int chan;
+};
+_Noreturn void init_warm_main(struct jar *j, const struct warm_birth *b);
 
 struct warm_guest {
 	int report;	      /* its end of a socket to the keeper */

@@ -291,14 +291,8 @@ int root_data(uint64_t disk_bytes, uid_t guest, struct err *e)
 	return take_fd(&data);
 }
 
-int root_attach_data(int root, int data, const char *place, bool read_only, struct err *e)
+int root_show_data(int root, int data, bool read_only, struct err *e)
 {
-	size_t at;
-
-	/* Only a mount of the own namespace can be copied (before 6.15), so the whole is attached to the old tree, which
-	 * pivot_root takes away. Not on the template's folder: start with the next. */
-	if (place ? mount_attach(data, root, place + 1, e) < 0 : attach_spare(data, 1, &at, e) < 0)
-		return -1;
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
 		const struct root_place *p = &root_places[i];
 		auto_close int mnt = mount_copy(data, p->name, false,
@@ -310,6 +304,17 @@ int root_attach_data(int root, int data, const char *place, bool read_only, stru
 			return -1;
 	}
 	return 0;
+}
+
+int root_attach_data(int root, int data, const char *place, bool read_only, struct err *e)
+{
+	size_t at;
+
+	/* Only a mount of the own namespace can be copied (before 6.15), so the whole is attached to the old tree, which
+	 * pivot_root takes away. Not on the template's folder: start with the next. */
+	if (place ? mount_attach(data, root, place + 1, e) < 0 : attach_spare(data, 1, &at, e) < 0)
+		return -1;
+	return root_show_data(root, data, read_only, e);
 }
 
 bool root_bind_path_ok(const char *path)

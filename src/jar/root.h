@@ -47,6 +47,8 @@ extern const struct root_place root_places[ROOT_PLACES];
 /* In the jar's own mount namespace, before pivot: shows the data file system's folders in the template. It is attached to `at` for that, a
  * folder that nobody sees later (NULL: a spare one of the host's). */
 int root_attach_data(int root, int data, const char *at, bool read_only, struct err *e);
+/* The same where the kernel copies from what is attached nowhere; EINVAL elsewhere. */
+int root_show_data(int root, int data, bool read_only, struct err *e);
 /* Attaches one bind source at `path` (absolute, in the jar), making what leads there. */
 int root_attach_bind(int root, int mnt, const char *path, uid_t guest, struct err *e);
 /* A bind target that may be asked for: absolute, clean, not over what the jar itself is made of. */

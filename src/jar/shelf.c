@@ -35,7 +35,8 @@ struct shelf_slot {
 struct shelf {
 	int sock;
 	uint32_t missing;
-	int root; /* the template */
+	int root;     /* the template */
+	int template; /* a mount namespace with nothing but it */
 	const char *root_path;
 	struct shelf_slot slots[SHELF_SLOTS + 1];
 };
@@ -76,6 +77,22 @@ static int shelf_pivot(void *p, struct err *e)
 	return 0;
 }
 
+/* What jars are copies of: the same without our /proc. We stay where it is, since a new proc can only be made there. */
+static int shelf_template(void *p, struct err *e)
+{
+	struct shelf *s = p;
+	auto_close int own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+	if (own < 0 || unshare(CLONE_NEWNS) < 0)
+		return err_sys(e, "copy the template's mounts");
+	s->template = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (s->template < 0 || sys_umount2("/proc", MNT_DETACH) < 0)
+		return err_sys(e, "detach /proc");
+	if (setns(own, CLONE_NEWNS) < 0)
+		return err_sys(e, "return to the own mounts");
+	return 0;
+}
+
 const struct step shelf_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
@@ -84,6 +101,7 @@ const struct step shelf_steps[] = {
 	{ "shelf-proc", NULL, shelf_proc },
 	{ "shelf-readonly", "readonly", shelf_readonly },
 	{ "shelf-pivot", NULL, shelf_pivot },
+	{ "shelf-template", NULL, shelf_template },
 };
 const size_t shelf_step_count = sizeof(shelf_steps) / sizeof(shelf_steps[0]);
 
@@ -253,7 +271,8 @@ static void on_slot(struct shelf *s, const struct shelf_msg *msg, int *fds)
 static void on_jar(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct shelf_slot *t = &s->slots[msg->slot];
-	uint64_t flags = CLONE_NEWPID | CLONE_NEWNS | (hook_disabled("ipcns") ? 0 : CLONE_NEWIPC);
+	uint64_t flags = CLONE_NEWPID | (hook_disabled("ipcns") ? 0 : CLONE_NEWIPC);
+	struct warm_birth birth = { t->spaces, s->template, msg->recycle, fds[0] };
 	struct err e = { 0 };
 	struct jar j;
 	pid_t pid;
@@ -266,7 +285,7 @@ static void on_jar(struct shelf *s, const struct shelf_msg *msg, int *fds)
 	}
 	pid = bear(flags);
 	if (pid == 0)
-		init_warm_main(&j, t->spaces, fds[0]);
+		init_warm_main(&j, &birth);
 	if (pid < 0) {
 		err_sys(&e, "start the jar's init");
 		say_error(fds[0], &e);

@@ -36,6 +36,7 @@ struct shelf_msg {
 	uint32_t tasks, v2;	 /* SHELF_SLOT: which descriptors follow */
 	uint32_t python;	 /* SHELF_FORKER: of Python; else of nothing, for programs that are executed */
 	uint64_t disk_bytes;	 /* SHELF_JAR */
+	uint32_t recycle;	 /* SHELF_JAR: it may have to prove that it is clean */
 	uint32_t inotify;	 /* SHELF_SLOT: instances that its guests may have */
 	union {
 		struct export_req export;

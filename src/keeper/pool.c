@@ -148,6 +148,7 @@ struct pool {
 	unsigned shelf_count;
 	struct place places[SLOTS_MAX];
 	unsigned place_count;
+	unsigned active; /* those from here on are FREE: nobody looks at them */
 	struct jar_limits node_limits; /* of the last run of node: the next will hardly differ. wall_ms 0: there was none */
 	struct run pending[PENDING_MAX];
 	unsigned pending_count;
@@ -403,6 +404,7 @@ static void start_jar(struct place *s)
 	}
 	msg.op = SHELF_JAR;
 	msg.disk_bytes = s->disk_bytes = p.want.disk_bytes;
+	msg.recycle = p.want.recycle;
 	set_state(s, JARRING);
 	ask_shelf(s, &msg, &end, 1);
 	close(end);
@@ -430,7 +432,7 @@ static uint32_t wanted_kind(const struct place *s)
 			continue;
 		for (unsigned k = 0; k < i; k++)
 			ahead += p.pending[k].client == r->client && kind_for(&p.pending[k]) == kind_for(r);
-		for (unsigned k = 0; k < p.place_count; k++) {
+		for (unsigned k = 0; k < p.active; k++) {
 			const struct place *o = &p.places[k];
 
 			have += o != s && (o->state == FORKING || o->state == READY) && !o->evicted && o->kind == kind_for(r) && fits(o, r);
@@ -452,9 +454,9 @@ static void start_guest(struct place *s, uint32_t kind)
 		give_up(s, &e);
 		return;
 	}
-	memcpy(fds + 1, s->own, sizeof(s->own));
-	if (fds[1 + OWN_LANDLOCK] < 0)
-		fds[1 + OWN_LANDLOCK] = s->own[OWN_QUEUES]; /* its place must be filled; nobody looks at it */
+	/* A place that is empty must be filled; nobody looks at it. */
+	for (int i = 0; i < OWN_SPACES; i++)
+		fds[1 + i] = s->own[i] >= 0 ? s->own[i] : s->own[OWN_PID];
 	s->kind = kind;
 	s->evicted = s->cold = false;
 	s->ended_by = 0;
@@ -470,6 +472,11 @@ static void end_jar(struct place *s)
 	if (s->guest)
 		kill(s->guest, SIGKILL);
 	cgroup_kill(&s->cg);
+	/* Whoever lets go of namespaces and mounts last waits for all CPUs: not we, but init at its end. */
+	for (int i = 0; i < OWN_SPACES; i++)
+		fd_close(&s->own[i]);
+	if (!s->ended)
+		fd_close(&s->data);
 	if (s->init) {
 		kill(s->init, SIGKILL);
 		set_state(s, DYING);
@@ -537,7 +544,7 @@ static void want_node(const struct run *r)
 {
 	struct place *other = NULL;
 
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 
 		if (s->state != RUNNING && s->state != FREE && s->next_kind == POOL_NODE)
@@ -818,7 +825,7 @@ static void assign(void)
 		struct run r = p.pending[i];
 		struct place *best = NULL;
 
-		for (unsigned k = 0; k < p.place_count; k++) {
+		for (unsigned k = 0; k < p.active; k++) {
 			struct place *s = &p.places[k];
 
 			if (s->state != READY || s->evicted || s->reserved || !fits(s, &r) || !suits(s, &r))
@@ -878,7 +885,7 @@ static void make_room(void)
 		struct place *other = NULL;
 		bool coming = false;
 
-		for (unsigned k = 0; k < p.place_count && !coming; k++) {
+		for (unsigned k = 0; k < p.active && !coming; k++) {
 			struct place *s = &p.places[k];
 			bool on_its_way = is_preparing(s) || (s->state == DYING && !s->retire && !s->ended) || (s->state == READY && s->evicted);
 
@@ -886,7 +893,7 @@ static void make_room(void)
 				continue;
 			taken[k] = coming = true;
 		}
-		for (unsigned k = 0; k < p.place_count && !coming; k++) {
+		for (unsigned k = 0; k < p.active && !coming; k++) {
 			struct place *s = &p.places[k];
 
 			if (s->state != READY || s->evicted || s->reserved || taken[k])
@@ -912,7 +919,7 @@ static unsigned in_use(void)
 {
 	unsigned n = p.pending_count;
 
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		enum slot_state t = p.places[i].state;
 
 		n += t == RUNNING || t == KEPT || t == SCRUBBING || t == DEAD || t == EXPORTING || p.places[i].reserved;
@@ -920,10 +927,10 @@ static unsigned in_use(void)
 	return n;
 }
 
-/* Jars that the load calls for: those in use and some that are ready for the next. */
+/* Jars that the load calls for: those in use, and as many again that are being cleared away or made, which takes longer than a short run. */
 static unsigned target(void)
 {
-	unsigned used = in_use(), spare = used / 2 + 1;
+	unsigned used = in_use(), spare = used + 3;
 	unsigned want = used + (spare < p.want.floor ? p.want.floor : spare);
 
 	return want < p.want.ceiling ? want : p.want.ceiling;
@@ -933,7 +940,7 @@ static unsigned alive(void)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < p.place_count; i++)
+	for (unsigned i = 0; i < p.active; i++)
 		n += p.places[i].state != FREE && !p.places[i].retire;
 	return n;
 }
@@ -942,8 +949,11 @@ static unsigned alive(void)
 static struct place *new_place(void)
 {
 	for (unsigned i = 0; i < p.place_count; i++)
-		if (p.places[i].state == FREE && p.shelves[p.places[i].shelf].ready)
+		if (p.places[i].state == FREE && p.shelves[p.places[i].shelf].ready) {
+			if (i >= p.active)
+				p.active = i + 1;
 			return &p.places[i];
+		}
 	return NULL;
 }
 
@@ -982,10 +992,12 @@ static void trim(uint64_t now)
 	if (now < p.next_trim_ns)
 		return;
 	p.next_trim_ns = now + NS_PER_S;
+	while (p.active && p.places[p.active - 1].state == FREE)
+		p.active--;
 	shrink = memory_is_short();
 	keep = shrink ? in_use() : target();
 	n = alive();
-	for (unsigned i = p.place_count; i-- > 0 && n > keep;) {
+	for (unsigned i = p.active; i-- > 0 && n > keep;) {
 		struct place *s = &p.places[i];
 
 		if (s->state != READY || s->reserved || (!shrink && now - s->since_ns < IDLE_NS))
@@ -1001,7 +1013,7 @@ static void trim(uint64_t now)
 /* Moves every slot on that has nothing to wait for. */
 static void step_on(void)
 {
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 
 		if (s->state == BARE) {
@@ -1044,6 +1056,9 @@ static void balance(void)
 
 /* ---- what slots say ---- */
 
+#define OWN_ALL	 ((1ULL << OWN_SPACES) - 1)
+#define OWN_MUST (1ULL << OWN_PID | 1ULL << OWN_MNT | 1ULL << OWN_IPC)
+
 static void on_chan(struct place *s)
 {
 	struct jar_report r;
@@ -1073,11 +1088,12 @@ static void on_chan(struct place *s)
 		for (int k = 0; k < ZYGOTES; k++)
 			tell_zygote(s, &p.shelves[s->shelf].zygotes[k]);
 		set_state(s, BARE);
-	} else if (s->state == JARRING && n >= OWN_SPACES && in_slot(&s->ids, uid) && is_alive(pid)) {
+	} else if (s->state == JARRING && n == 1 + (unsigned)__builtin_popcountll(r.at_ns & OWN_ALL) && (r.at_ns & OWN_MUST) == OWN_MUST &&
+		   in_slot(&s->ids, uid) && is_alive(pid)) {
 		s->init = pid;
 		s->data = fds[0];
 		for (int i = 0; i < OWN_SPACES; i++)
-			s->own[i] = i == OWN_LANDLOCK && n == OWN_SPACES ? -1 : fds[at++];
+			s->own[i] = r.at_ns & 1ULL << i ? fds[at++] : -1;
 		set_state(s, JARRED);
 	} else if (s->state == SCRUBBING && r.type == REPORT_SCRUBBED) {
 		s->run.kind = POOL_EXEC;
@@ -1190,7 +1206,7 @@ static void on_notify(int *listener, unsigned shelf)
 			unwatch(listener);
 		return;
 	}
-	for (unsigned i = 0; !s && i < p.place_count; i++)
+	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
 			s = &p.places[i];
 	if (!s || s->state != RUNNING)
@@ -1252,7 +1268,7 @@ static void zygote_gone(struct zygote_end *z, const struct err *why)
 	else
 		err_set(&e, ERR_INTERNAL, "a zygote ended unexpectedly");
 	/* Guests that it was to bear do not come. Those that are there need it no more. */
-	for (unsigned i = 0; i < p.place_count; i++)
+	for (unsigned i = 0; i < p.active; i++)
 		if (p.places[i].state == FORKING && zygote_of(&p.places[i], p.places[i].kind) == z)
 			give_up(&p.places[i], &e);
 	if (z->tries == 1 || !z->retry_ns)
@@ -1281,7 +1297,7 @@ static void shelf_gone(struct shelf_end *h, const struct err *why)
 	h->ready = false;
 	notice(&e);
 	/* Jars that are there go on: they need it no more until they have ended. */
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 
 		if (&p.shelves[s->shelf] == h && (s->state == SLOTTING || s->state == JARRING))
@@ -1295,7 +1311,7 @@ static void shelf_gone(struct shelf_end *h, const struct err *why)
 
 static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 {
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 
 		if (s->guest == pid) {
@@ -1378,7 +1394,7 @@ static void on_zygote(struct shelf_end *h, int kind)
 		z->pid = pid;
 		z->ready = true;
 		watch_fd(fd, FROM_NOTIFY, (unsigned)((h - p.shelves) * ZYGOTES + kind));
-		for (unsigned i = 0; i < p.place_count; i++)
+		for (unsigned i = 0; i < p.active; i++)
 			if (&p.shelves[p.places[i].shelf] == h)
 				tell_zygote(&p.places[i], z);
 		return;
@@ -1448,7 +1464,7 @@ static void on_shelf(struct shelf_end *h)
 
 static struct place *place_of(uint32_t run)
 {
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 
 		if ((s->state == RUNNING || s->state == KEPT || s->state == SCRUBBING || s->state == DEAD || s->state == EXPORTING || s->reserved ||
@@ -1812,7 +1828,7 @@ static bool on_front(void)
 
 static void look(uint64_t now)
 {
-	for (unsigned i = 0; i < p.place_count; i++) {
+	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 		struct err e = { 0 };
 		uint32_t why;
@@ -1861,7 +1877,7 @@ static int timeout(void)
 {
 	uint64_t now = clock_mono_ns(), next = p.next_trim_ns;
 
-	for (unsigned i = 0; i < p.place_count; i++)
+	for (unsigned i = 0; i < p.active; i++)
 		if (p.places[i].until_ns && p.places[i].until_ns < next)
 			next = p.places[i].until_ns;
 	for (unsigned i = 0; i < p.shelf_count; i++) {

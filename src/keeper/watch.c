@@ -141,7 +141,7 @@ void watch_exited(struct watch *w, const struct jar_evidence *how, uint32_t ende
 	struct cgroup_counters c;
 
 	/* Counters first, while they are about this guest alone. */
-	cgroup_read(w->cg, w->host, w->reused, &c);
+	cgroup_read(w->cg, w->host, w->reused && !w->peaks_reset, &c);
 	look_at_disk(w);
 	w->ev.ended_by = ended_by;
 	w->ev.ended_ns = how->ended_ns;

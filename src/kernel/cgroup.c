@@ -366,7 +366,7 @@ void cgroup_init(struct cgroup *g)
 		g->dir[c] = g->tasks[c] = -1;
 	for (int i = 0; i < CGROUP_COUNTERS; i++)
 		g->counter[i] = -1;
-	g->maker = -1;
+	g->maker = g->reset = -1;
 }
 
 static int make_dir(int parent, const char *name, bool v2)
@@ -593,6 +593,8 @@ void cgroup_open_counters(struct cgroup *g, const struct cgroup_host *h)
 		if (g->counter[i] < 0 && g->dir[c->ctl] >= 0)
 			g->counter[i] = openat(g->dir[c->ctl], h->ctl[c->ctl].v2 ? c->v2.file : c->v1.file, O_RDONLY | O_CLOEXEC);
 	}
+	if (g->reset < 0 && g->dir[CGROUP_MEMORY] >= 0 && !h->ctl[CGROUP_MEMORY].v2)
+		g->reset = openat(g->dir[CGROUP_MEMORY], "memory.max_usage_in_bytes", O_WRONLY | O_CLOEXEC);
 }
 
 uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h)
@@ -636,6 +638,8 @@ void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, 
 
 bool cgroup_reset_peaks(const struct cgroup *g, const struct cgroup_host *h)
 {
+	if (g->reset >= 0)
+		return pwrite(g->reset, "0", 1, 0) == 1;
 	return g->dir[CGROUP_MEMORY] >= 0 && !h->ctl[CGROUP_MEMORY].v2 &&
 	       fd_write_file(g->dir[CGROUP_MEMORY], "memory.max_usage_in_bytes", "0") == 0;
 }
@@ -653,6 +657,7 @@ int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_m
 	fd_close(&g->maker);
 	for (int i = 0; i < CGROUP_COUNTERS; i++)
 		fd_close(&g->counter[i]);
+	fd_close(&g->reset);
 	for (int c = 0; c < CGROUP_CTLS; c++) {
 		fd_close(&g->tasks[c]);
 		if (g->dir[c] < 0)

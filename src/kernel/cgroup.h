@@ -57,6 +57,7 @@ struct cgroup {
 	int tasks[CGROUP_CTLS]; /* v1: `tasks`, open for writing; -1: none */
 	int maker;		/* v2: where the maker is born, beside the guests' folder; -1: no v2 */
 	int counter[CGROUP_COUNTERS]; /* files opened ahead, -1: not yet */
+	int reset;		/* v1: the highest memory use, open for writing, -1: not yet */
 	char name[32];
 };
 
