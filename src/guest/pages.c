@@ -53,6 +53,56 @@ _Bool pages_begin(void)
 	return map_count > 0;
 }
 
+#define HUGE (2UL << 20)
+
+/* A copy of [start, end) takes its place. Its content is the same at every moment: we may be running on it. */
+static void replace(uintptr_t start, uintptr_t end, int prot)
+{
+	size_t len = end - start;
+	char *room = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *copy;
+
+	if (room == MAP_FAILED)
+		return;
+	/* As far from a huge page's start as the original, so that whole ones can be moved. */
+	copy = room + ((start - (uintptr_t)room) & (HUGE - 1));
+	madvise(copy, len, MADV_HUGEPAGE);
+	memcpy(copy, (const void *)start, len);
+	if (mprotect(copy, len, prot) == 0)
+		(void)!mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
+	munmap(room, (size_t)(copy - room));
+}
+
+void pages_own_text(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	static struct range text[MAPS_MAX];
+	unsigned count = 0;
+	char line[512], mode[8], path[256], last[256] = "";
+
+	if (!f)
+		return;
+	/* First the list, then the changes. Parts of one file that follow one another become one. */
+	while (count < MAPS_MAX && fgets(line, sizeof(line), f)) {
+		unsigned long start, end;
+		uintptr_t prot;
+
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %255s", &start, &end, mode, path) != 4 || mode[0] != 'r' || mode[1] == 'w' || mode[3] != 'p' ||
+		    (!strstr(path, "/bin/python") && !strstr(path, "/libc.so")))
+			continue;
+		prot = PROT_READ | (mode[2] == 'x' ? PROT_EXEC : 0);
+		if (count && text[count - 1].end == start && strcmp(path, last) == 0) {
+			text[count - 1].end = end;
+			text[count - 1].advice |= prot;
+		} else {
+			text[count++] = (struct range){ start, end, prot };
+		}
+		snprintf(last, sizeof(last), "%s", path);
+	}
+	fclose(f);
+	for (unsigned i = 0; i < count; i++)
+		replace(text[i].start, text[i].end, (int)text[i].advice);
+}
+
 static void tell(int out, const struct range *r)
 {
 	(void)!write(out, r, sizeof(*r));
@@ -62,7 +112,7 @@ static void tell_map(int pagemap, const struct range *m, int out)
 {
 	static uint64_t seen[SEEN];
 	bool write_to = m->advice == MADV_POPULATE_WRITE;
-	uint64_t mask = PRESENT | (write_to ? EXCLUSIVE | FILE_PAGE : 0), want_bits = PRESENT | (write_to ? EXCLUSIVE : 0);
+	uint64_t mask = PRESENT | FILE_PAGE | (write_to ? EXCLUSIVE : 0), want_bits = PRESENT | (write_to ? EXCLUSIVE : FILE_PAGE);
 	struct range r = { 0, 0, m->advice };
 
 	for (uintptr_t at = m->start; at < m->end; at += SEEN * PAGE) {

@@ -9,6 +9,10 @@
  * guests ask the kernel for all of them with a few calls while nobody waits for them.
  */
 
+/* In the zygote: a fork leaves out the page tables of program text, since they can be filled again, fault by fault, some eighty in every guest.
+ * Puts private copies of the interpreter's and the C library's read-only parts in their place, in huge pages where that is possible: those
+ * tables are copied. */
+void pages_own_text(void);
 /* In the zygote, before its filter, while it sees its own /proc: what is mapped now. False: it cannot be told. */
 _Bool pages_begin(void);
 /* In a child that has done all that a guest does: writes what it has of its own to `out`. */

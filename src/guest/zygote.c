@@ -730,6 +730,7 @@ static _Noreturn void become_zygote(void)
 		_exit(1);
 	}
 	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
+	pages_own_text();
 	learn_pages(f.tid);
 	forker_serve(&f);
 }
