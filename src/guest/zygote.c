@@ -556,8 +556,8 @@ static void guest(struct jar *j, struct warm_guest *g)
 {
 	static struct feed_plan plan;
 
-	after_fork();
 	g->interpreter = true;
+	g->settle = after_fork;
 	g->serves = serves;
 	enter_warm(j, g, &plan);
 	set_environment(plan.env_words, plan.env_len);

@@ -478,6 +478,16 @@ static int warm_namespaces(void *p, struct err *e)
 	return enter_namespaces(p, e);
 }
 
+static int warm_settle(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	(void)e;
+	if (c->warm->settle)
+		c->warm->settle();
+	return 0;
+}
+
 /* We are in the jar, root of U2, and nothing of ours was given away yet. */
 static int warm_clean(void *p, struct err *e)
 {
@@ -568,6 +578,7 @@ static int warm_exec(void *p, struct err *e)
 /* The same as above in the same order, but for the ruleset, which is ready, and the filter, which comes before the wait. */
 const struct step warm_enter_steps[] = {
 	{ "guest-cgroups", NULL, enter_cgroups },
+	{ "guest-settle", NULL, warm_settle },
 	{ "guest-session", "setsid", enter_session },
 	{ "guest-namespaces", NULL, warm_namespaces },
 	{ "guest-clean", NULL, warm_clean },

@@ -113,6 +113,7 @@ struct warm_guest {
 	struct warm_jar jar;
 	bool recycled;	      /* a guest was here before: prove that nothing of it is left */
 	bool interpreter;     /* signals are the interpreter's, nothing is executed */
+	void (*settle)(void); /* interpreter: what a fork leaves it to do; in its cgroups, before anything is dropped */
 	bool (*serves)(const struct feed_plan *plan); /* interpreter: whether this request can be served warm, now that its files are there */
 };
 

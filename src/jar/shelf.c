@@ -28,82 +28,48 @@
 struct shelf_slot {
 	bool there;
 	int spaces[SLOT_SPACES];
+	int template; /* the mount namespace that its jars' are copies of */
 	int tasks[CGROUP_CTLS], v2;
 	unsigned task_count;
 };
 
 struct shelf {
 	int sock;
-	uint32_t missing;
-	int root;     /* the template */
-	int template; /* a mount namespace with nothing but it */
-	const char *root_path;
 	struct shelf_slot slots[SHELF_SLOTS + 1];
 };
 
-/* ---- its own start ---- */
+/* ---- roots ---- */
 
-static int shelf_root(void *p, struct err *e)
-{
-	struct shelf *s = p;
-
-	s->root = root_build(&s->root_path, &s->missing, e);
-	if (s->root < 0)
-		return -1;
-	return root_users(s->root, GUEST_UID, false, e);
-}
-
-/* The kernel lets a user namespace mount proc only where it sees one: ours stays visible here, and every jar takes it away. */
-static int shelf_proc(void *p, struct err *e)
-{
-	struct shelf *s = p;
-	auto_close int proc = mount_copy(AT_FDCWD, "/proc", true, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
-
-	return proc < 0 ? -1 : mount_attach(proc, s->root, "proc", e);
-}
-
-static int shelf_readonly(void *p, struct err *e)
-{
-	return mount_restrict(((struct shelf *)p)->root, MOUNT_ATTR_RDONLY, false, e);
-}
-
-static int shelf_pivot(void *p, struct err *e)
-{
-	struct shelf *s = p;
-
-	if (mount_pivot(s->root, e) < 0)
-		return -1;
-	fd_close(&s->root);
-	return 0;
-}
-
-/* What jars are copies of: the same without our /proc. We stay where it is, since a new proc can only be made there. */
-static int shelf_template(void *p, struct err *e)
-{
-	struct shelf *s = p;
-	auto_close int own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-
-	if (own < 0 || unshare(CLONE_NEWNS) < 0)
-		return err_sys(e, "copy the template's mounts");
-	s->template = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	if (s->template < 0 || sys_umount2("/proc", MNT_DETACH) < 0)
-		return err_sys(e, "detach /proc");
-	if (setns(own, CLONE_NEWNS) < 0)
-		return err_sys(e, "return to the own mounts");
-	return 0;
-}
-
+/* The kernel lets a user namespace mount proc only where it sees one. The shelf itself stays in its copy of the host's tree, which has one: inits
+ * make theirs there. */
 const struct step shelf_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
 	{ "maker-private", NULL, maker_private },
-	{ "shelf-root", NULL, shelf_root },
-	{ "shelf-proc", NULL, shelf_proc },
-	{ "shelf-readonly", "readonly", shelf_readonly },
-	{ "shelf-pivot", NULL, shelf_pivot },
-	{ "shelf-template", NULL, shelf_template },
 };
 const size_t shelf_step_count = sizeof(shelf_steps) / sizeof(shelf_steps[0]);
+
+/*
+ * In a child with a mount namespace of its own: becomes a template, with file systems of its own, since whoever shares an overlay shares its locks
+ * and watches (MT-05, MT-06). `proc`: with the host's /proc for as long as it is needed.
+ */
+static int become_template(bool proc, uint32_t *missing, struct err *e)
+{
+	const char *where;
+	auto_close int root = step_point("slot-root", e) < 0 ? -1 : root_build(&where, missing, e);
+
+	if (root < 0 || root_users(root, GUEST_UID, false, e) < 0)
+		return -1;
+	if (proc) {
+		auto_close int mnt = mount_copy(AT_FDCWD, "/proc", true, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+		if (mnt < 0 || mount_attach(mnt, root, "proc", e) < 0)
+			return -1;
+	}
+	if (!hook_disabled("readonly") && mount_restrict(root, MOUNT_ATTR_RDONLY, false, e) < 0)
+		return -1;
+	return mount_pivot(root, e);
+}
 
 /* ---- births ---- */
 
@@ -133,21 +99,20 @@ static void clear_slot(struct shelf_slot *t)
 	for (unsigned i = 0; i < t->task_count; i++)
 		fd_close(&t->tasks[i]);
 	fd_close(&t->v2);
+	fd_close(&t->template);
 	t->there = false;
 }
 
 struct slot_birth {
 	struct shelf_slot *t;
 	int chan;	   /* to the shelf */
-	uint32_t inotify;
-	bool shared_quota;
-	int spaces[SLOT_SPACES];
+	uint32_t inotify, missing;
+	int spaces[SLOT_SPACES + 1]; /* the last: the template */
 };
 
 /* A slot's own share of what the kernel counts per user: all slots of a shelf have one creator (RE-21). And no user namespace below (KS-07). */
-static int limit_users(const struct slot_birth *b, struct err *e)
+static int limit_users(const struct slot_birth *b, int sys, struct err *e)
 {
-	auto_close int sys = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", b->inotify);
@@ -164,8 +129,14 @@ static int limit_users(const struct slot_birth *b, struct err *e)
 static int slot_birth(struct slot_birth *b, struct err *e)
 {
 	static const char *const names[SLOT_SPACES] = { "net", "uts", "cgroup", "user" };
-	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC), sys = open("/proc/sys/user", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char byte = 0;
+
+	b->spaces[SLOT_SPACES] = openat(dir, "mnt", O_RDONLY | O_CLOEXEC);
+	if (b->spaces[SLOT_SPACES] < 0)
+		return err_sys(e, "open the slot's mount namespace");
+	if (become_template(false, &b->missing, e) < 0)
+		return -1;
 
 	if (net_loopback_up(e) < 0)
 		return -1;
@@ -182,7 +153,7 @@ static int slot_birth(struct slot_birth *b, struct err *e)
 				return err_sys(e, "make the guest's user namespace");
 			if (write(b->chan, &byte, 1) != 1 || fd_read_all(b->chan, &byte, 1) != 0)
 				return err_set(e, ERR_SETUP, "the maker gave the slot up");
-			if (limit_users(b, e) < 0)
+			if (limit_users(b, sys, e) < 0)
 				return -1;
 		}
 		b->spaces[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
@@ -198,18 +169,20 @@ static _Noreturn void slot_main(struct slot_birth *b)
 
 	if (slot_birth(b, &r.err) < 0)
 		r.type = REPORT_ERROR;
-	fd_send(b->chan, &r, sizeof(r), b->spaces, r.type == REPORT_READY ? SLOT_SPACES : 0);
+	else
+		r.err.sys = (int)b->missing;
+	fd_send(b->chan, &r, sizeof(r), b->spaces, r.type == REPORT_READY ? SLOT_SPACES + 1 : 0);
 	_exit(0);
 }
 
-static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *msg, struct err *e)
+static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *msg, uint32_t *missing, struct err *e)
 {
 	struct shelf_slot *t = &s->slots[number];
 	struct slot_birth b = { .t = t, .inotify = msg->inotify };
 	struct jar j;
 	struct jar_report r = { 0 };
 	char map[96], byte = 0;
-	int chan[2], rc = -1;
+	int chan[2], got[SLOT_SPACES + 1], rc = -1;
 	unsigned n = 0;
 	pid_t pid;
 
@@ -218,7 +191,7 @@ static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *m
 	forker_jar(&j, number);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, chan) < 0)
 		return err_sys(e, "make a channel");
-	pid = sys_clone_into(CLONE_NEWUTS | (hook_disabled("netns") ? 0 : CLONE_NEWNET), NULL, t->v2);
+	pid = sys_clone_into(CLONE_NEWNS | CLONE_NEWUTS | (hook_disabled("netns") ? 0 : CLONE_NEWNET), NULL, t->v2);
 	if (pid == 0) {
 		close(chan[0]);
 		b.chan = chan[1];
@@ -228,11 +201,15 @@ static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *m
 	snprintf(map, sizeof(map), "%u %u 1\n%u %u 1\n", j.spec.uid, j.ids.guest, jar_init_uid(j.spec.uid), j.ids.init);
 	if (pid < 0) {
 		err_sys(e, "start the slot's first process");
-	} else if (fd_recv(chan[0], &r, sizeof(r), t->spaces, SLOT_SPACES, &n) == 1 && step_point("jar-maps", e) == 0 &&
+	} else if (fd_recv(chan[0], &r, sizeof(r), got, SLOT_SPACES + 1, &n) == 1 && step_point("jar-maps", e) == 0 &&
 		   idmap_write(pid, map, map, false, e) == 0 && write(chan[0], &byte, 1) == 1) {
-		if (fd_recv(chan[0], &r, sizeof(r), t->spaces, SLOT_SPACES, &n) == (ssize_t)sizeof(r) && r.type == REPORT_READY && n == SLOT_SPACES)
+		if (fd_recv(chan[0], &r, sizeof(r), got, SLOT_SPACES + 1, &n) == (ssize_t)sizeof(r) && r.type == REPORT_READY &&
+		    n == SLOT_SPACES + 1) {
+			memcpy(t->spaces, got, sizeof(t->spaces));
+			t->template = got[SLOT_SPACES];
+			*missing = (uint32_t)r.err.sys;
 			rc = 0;
-		else if (r.type == REPORT_ERROR)
+		} else if (r.type == REPORT_ERROR)
 			*e = r.err;
 	} else if (r.type == REPORT_ERROR) {
 		*e = r.err;
@@ -249,8 +226,10 @@ static void on_slot(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct shelf_slot *t = &s->slots[msg->slot];
 	struct jar_report r = { .type = REPORT_READY };
+	uint32_t missing = 0;
 
 	clear_slot(t);
+	t->template = -1;
 	t->there = true;
 	t->task_count = msg->tasks;
 	for (unsigned i = 0; i < msg->tasks; i++)
@@ -258,11 +237,12 @@ static void on_slot(struct shelf *s, const struct shelf_msg *msg, int *fds)
 	t->v2 = msg->v2 ? take_fd(&fds[1 + msg->tasks]) : -1;
 	for (int i = 0; i < SLOT_SPACES; i++)
 		t->spaces[i] = -1;
-	if (make_slot(s, msg->slot, msg, &r.err) < 0) {
+	if (make_slot(s, msg->slot, msg, &missing, &r.err) < 0) {
 		say_error(fds[0], &r.err);
 		clear_slot(t);
 		return;
 	}
+	r.at_ns = missing;
 	fd_send(fds[0], &r, REPORT_SHORT, t->spaces, SLOT_SPACES);
 }
 
@@ -272,7 +252,7 @@ static void on_jar(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct shelf_slot *t = &s->slots[msg->slot];
 	uint64_t flags = CLONE_NEWPID | (hook_disabled("ipcns") ? 0 : CLONE_NEWIPC);
-	struct warm_birth birth = { t->spaces, s->template, msg->recycle, fds[0] };
+	struct warm_birth birth = { t->spaces, t->template, msg->recycle, fds[0] };
 	struct err e = { 0 };
 	struct jar j;
 	pid_t pid;
@@ -414,9 +394,10 @@ static _Noreturn void zygote_main(const struct shelf_msg *msg, const int *fds)
 {
 	static const struct forker plain = { .sock = ZYGOTE_SOCK, .guest = exec_guest };
 	struct err e = { 0 };
+	uint32_t missing = 0;
 
 	prctl(PR_SET_NAME, "belljar-forker", 0, 0, 0);
-	if (step_point("zygote-start", &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_session(&e) < 0 ||
+	if (step_point("zygote-start", &e) < 0 || become_template(true, &missing, &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_session(&e) < 0 ||
 	    zygote_streams(&e) < 0 || zygote_rights(&e) < 0 || zygote_close(fds[0], &e) < 0) {
 		say_error(fds[0], &e);
 		_exit(1);
@@ -474,8 +455,6 @@ void shelf_main(int sock, const struct jar_ids *ids)
 	signal(SIGPIPE, SIG_IGN);
 	if (step_walk(shelf_steps, shelf_step_count, &s, &r.err) < 0)
 		r.type = REPORT_ERROR;
-	else
-		r.err.sys = (int)s.missing;
 	if (fd_send(sock, &r, sizeof(r), NULL, 0) < 0 || r.type == REPORT_ERROR)
 		_exit(1);
 	for (;;) {

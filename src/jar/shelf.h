@@ -11,8 +11,8 @@
  * Theory of operation
  *
  * A shelf has slots, numbered from 1; slot 0's ids are its own and its zygote's. What a slot keeps (user, network, uts and cgroup namespace, ids,
- * cgroups) is made by a short-lived child and held by descriptors; each jar adds pid, mount and ipc namespaces of its own. The shelf's own root
- * is the template, so that a jar's mount namespace is a copy of a dozen mounts and nothing of the host's.
+ * cgroups) is made by a short-lived child and held by descriptors; each jar adds pid, mount and ipc namespaces of its own. The slot's mount
+ * namespace is a template with overlays of its own; a jar's is a copy of that: a dozen mounts and nothing of the host's.
  *
  * Nobody is the shelf's child for long: inits, guests and zygotes are born as the keeper's children (CLONE_PARENT), which sees them all end and
  * dies with none of them left (PR_SET_PDEATHSIG). They talk to the keeper themselves, over sockets it made.
@@ -23,7 +23,7 @@
 #define SHELF_ZYGOTE_ID 3 /* of slot 0: its zygotes' user and group */
 
 enum shelf_op {
-	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`. REPORT_READY with SLOT_SPACES of them */
+	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`. REPORT_READY with SLOT_SPACES of them, at_ns holds enum jar_missing */
 	SHELF_CLEAR,	/* forget them */
 	SHELF_JAR,	/* a jar; descriptors: init's end of its channel */
 	SHELF_EXPORT,	/* artifacts; descriptors: report, the data file system, where to write */
@@ -46,7 +46,7 @@ struct shelf_msg {
 
 /* A zygote speaks forker.h. That of Python says REPORT_ERROR with ERR_INPUT for a module that it cannot preload, and goes on. */
 
-/* Runs in a child of the keeper, see u1.h. Says REPORT_READY (err.sys holds enum jar_missing) or REPORT_ERROR first. */
+/* Runs in a child of the keeper, see u1.h. Says REPORT_READY or REPORT_ERROR first. */
 _Noreturn void shelf_main(int sock, const struct jar_ids *ids);
 
 extern const struct step shelf_steps[];

@@ -86,6 +86,7 @@ struct place {
 	struct cgroup cg;
 	bool cg_made;
 	int spaces[SLOT_SPACES];
+	uint32_t missing; /* enum jar_missing: what its template lacks */
 	int chan; /* to the slot's first process, then to init */
 	/* whose it is: decided by its first run, until the namespaces are made anew */
 	bool bound;
@@ -120,7 +121,6 @@ struct place {
 struct shelf_end {
 	struct u1 u;
 	bool ready;
-	uint32_t missing;
 	struct slot ids;
 	struct cgroup cg;	 /* v2: its own group, in which those of its places are */
 	struct cgroup_host host; /* as its places see it */
@@ -183,7 +183,7 @@ static void add_facts(struct pool_event *ev, const struct place *s)
 	struct jar_facts *f = &ev->facts;
 
 	f->landlock_abi = p.landlock;
-	f->missing = p.shelves[s->shelf].missing;
+	f->missing = s->missing;
 	if (!p.landlock)
 		f->missing |= JAR_MISSING_LANDLOCK;
 	else if (p.landlock < 6)
@@ -1085,6 +1085,7 @@ static void on_chan(struct place *s)
 	}
 	if (s->state == SLOTTING && n == SLOT_SPACES) {
 		memcpy(s->spaces, fds, sizeof(s->spaces));
+		s->missing = (uint32_t)r.at_ns;
 		for (int k = 0; k < ZYGOTES; k++)
 			tell_zygote(s, &p.shelves[s->shelf].zygotes[k]);
 		set_state(s, BARE);
@@ -1445,7 +1446,6 @@ static void on_shelf(struct shelf_end *h)
 
 	if (got > 0 && r.type == REPORT_READY) {
 		h->ready = true;
-		h->missing = (uint32_t)r.err.sys;
 		for (int k = 0; k < ZYGOTES; k++)
 			start_zygote(h, k);
 		return;
