@@ -370,7 +370,7 @@ static int warm_enter_slot(void *p, struct err *e)
 	struct init_ctx *c = p;
 
 	for (int i = 0; i < SLOT_SPACES; i++)
-		if (setns(c->warm->slot[i], kinds[i]) < 0)
+		if (!(i == SLOT_NET && hook_disabled("netns")) && setns(c->warm->slot[i], kinds[i]) < 0)
 			return err_sys(e, "enter the slot's namespaces");
 	return 0;
 }

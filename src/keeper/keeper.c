@@ -647,7 +647,7 @@ int main(int argc, char **argv)
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
-		return drop_rights(&e) < 0 ? 1 : pool_main(KEEPER_FD);
+		return pool_main(KEEPER_FD, drop_rights(&e) < 0 ? &e : NULL);
 	cgroup_init(&k.cg);
 	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {

@@ -48,6 +48,7 @@
 #define IDLE_NS		(5 * NS_PER_S)	 /* a jar that nobody needed for so long */
 #define ZYGOTE_RETRY_NS (1 * NS_PER_S)
 #define ZYGOTE_TRIES	5
+#define FAILS_MAX	6
 #define SHELVES_MAX	16
 #define ZYGOTES		2 /* POOL_EXEC, POOL_PYTHON */
 #define SLOTS_MAX	POOL_CEILING_MAX
@@ -153,6 +154,8 @@ struct pool {
 	struct run pending[PENDING_MAX];
 	unsigned pending_count;
 	uint64_t next_trim_ns;
+	unsigned fails;	       /* slots that were given up since the last one that became ready */
+	uint64_t hold_ns;      /* after too many: nothing is made until then */
 	bool rootless;
 };
 
@@ -494,9 +497,25 @@ static void forget_slot(struct place *s)
 	s->bound = false;
 }
 
+static void take_pending(unsigned i);
+
+/* One after the other fails: whoever waits is told why, and the next try is a moment later. */
+static void fail_pending(const struct err *e)
+{
+	p.fails = 0;
+	p.hold_ns = clock_mono_ns() + NS_PER_S;
+	while (p.pending_count) {
+		tell_failed(p.pending[0].number, NULL, e);
+		close_streams(&p.pending[0]);
+		take_pending(0);
+	}
+}
+
 /* Something did not work: the run that waits for it goes elsewhere or fails, the slot starts over. */
 static void give_up(struct place *s, const struct err *e)
 {
+	if (++p.fails >= FAILS_MAX)
+		fail_pending(e);
 	if (s->reserved) {
 		s->reserved = false;
 		tell_failed(s->run.number, s, e);
@@ -961,6 +980,9 @@ static void grow(void)
 {
 	unsigned want = target();
 
+	if (p.hold_ns && clock_mono_ns() < p.hold_ns)
+		return;
+	p.hold_ns = 0;
 	for (unsigned n = alive(); n < want; n++) {
 		struct place *s = new_place();
 
@@ -1023,7 +1045,7 @@ static void step_on(void)
 				ask_shelf(s, &msg, NULL, 0);
 				forget_slot(s);
 				s->state = FREE;
-				if (s->renew && !s->retire)
+				if (s->renew && !s->retire && !p.hold_ns)
 					start_slot(s);
 				s->retire = s->renew = false;
 			} else {
@@ -1148,6 +1170,7 @@ static void on_report(struct place *s)
 		s->state = READY;
 		s->since_ns = clock_mono_ns();
 		s->until_ns = 0;
+		p.fails = 0;
 		watch_base(&s->watch, true);
 		if (s->kind == POOL_NODE) {
 			struct err e = { 0 };
@@ -1593,6 +1616,9 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	cgroup_host_open(&p.cg_host);
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
+	for (int c = 0; c < CGROUP_KILL && geteuid() == 0; c++)
+		if (p.cg_host.ctl[c].parent < 0 && !hook_disabled(cgroup_guard(c)))
+			err_set(e, ERR_SETUP, "this host has no %s cgroups: warm jars are not made without", cgroup_ctl_name(c));
 	if (e->kind || open_pool(e) < 0) {
 		/* Not the end: everything is served cold. */
 		notice(e);
@@ -1975,7 +2001,29 @@ static void cleanup(void)
 			cgroup_remove(&p.shelves[i].cg, &p.cg_host, 2000);
 }
 
-int pool_main(int front)
+/* The front must hear why, run by run. */
+static int serve_broken(const struct err *e)
+{
+	static union {
+		struct pool_plain head;
+		struct pool_open open;
+		struct pool_export export;
+	} req;
+
+	for (;;) {
+		int fds[4];
+		unsigned n = 0;
+
+		if (fd_recv(p.front, &req, sizeof(req), fds, 4, &n) < (ssize_t)sizeof(req.head))
+			return 1;
+		for (unsigned i = 0; i < n; i++)
+			close(fds[i]);
+		if (req.head.op == POOL_RUN || req.head.op == POOL_COLD)
+			tell_failed(req.head.run, NULL, e);
+	}
+}
+
+int pool_main(int front, const struct err *broken)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (uint64_t)FROM_FRONT << 32 };
 	struct rlimit files;
@@ -1985,6 +2033,8 @@ int pool_main(int front)
 
 	p.front = front;
 	p.landlock = landlock_abi();
+	if (broken)
+		return serve_broken(broken);
 	/* Five descriptors for a slot and as many for a jar. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
@@ -2000,8 +2050,7 @@ int pool_main(int front)
 	if (p.lib < 0 || p.epoll < 0 || p.signals < 0 || slot_run_dir(p.run_dir, sizeof(p.run_dir), &e) < 0) {
 		if (!e.kind)
 			err_sys(&e, "open %s", path);
-		notice(&e);
-		return 1;
+		return serve_broken(&e);
 	}
 	epoll_ctl(p.epoll, EPOLL_CTL_ADD, p.front, &ev);
 	watch_fd(p.signals, FROM_SIGNALS, 0);

@@ -3,7 +3,10 @@
 #ifndef BELLJAR_KEEPER_POOL_H
 #define BELLJAR_KEEPER_POOL_H
 
-/* Serves the front at the other end of `front` (pool_proto.h) until it is gone. Rights were dropped before. */
-int pool_main(int front);
+struct err;
+
+/* Serves the front at the other end of `front` (pool_proto.h) until it is gone. Rights were dropped before; `broken` says why they could not be:
+ * then every run fails with that. */
+int pool_main(int front, const struct err *broken);
 
 #endif

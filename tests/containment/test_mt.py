@@ -159,8 +159,10 @@ def test_mt_09_quotas(a, b, kind):
         assert wait_until(lambda: jarlib.guest_pid_any(p.pid, b"objects"), 8)
         time.sleep(0.3)
         b.probe("inotify", "/tmp", 1).denied()
-        r = b.probe("objects", kind, 50, opts=["--nofile", "1024"])
-        assert r.exit_code == jarlib.REACHED, r.told()  # fifty of them are had without being refused
+        # Warm jars divide the 128 that the kernel gives to their common creator: each has its share whatever the others do.
+        count = 4 if warm.WARM and kind == "inotify_instances" else 50
+        r = b.probe("objects", kind, count, opts=["--nofile", "1024"])
+        assert r.exit_code == jarlib.REACHED, r.told()  # that many are had without being refused
     finally:
         stop(a, p)
 
