@@ -159,11 +159,11 @@ int main(int argc, char **argv)
 #ifdef BELLJAR_TEST_HOOKS
 	if (argc == 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "front-confined") == 0)
 		return cmd_batch_debug();
-	if (argc == 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "steps") == 0) {
+	if (argc == 3 && strcmp(argv[1], "debug") == 0 && (strcmp(argv[2], "steps") == 0 || strcmp(argv[2], "warm-steps") == 0)) {
 		char path[512];
 
 		spawn_path("belljar-keeper", path, sizeof(path));
-		execl(path, "belljar-keeper", "--steps", NULL);
+		execl(path, "belljar-keeper", strcmp(argv[2], "steps") == 0 ? "--steps" : "--warm-steps", NULL);
 		return 125;
 	}
 #endif

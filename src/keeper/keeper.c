@@ -16,6 +16,7 @@
 #include "base/hook.h"
 #include "jar/maker.h"
 #include "jar/root.h"
+#include "jar/shelf.h"
 #include "keeper/pool.h"
 #include "keeper/proto.h"
 #include "keeper/scan.h"
@@ -604,6 +605,23 @@ static int prepare(struct keeper *k, struct err *e)
 }
 
 #ifdef BELLJAR_TEST_HOOKS
+/* The names of all steps of warm jars that a test can make fail. */
+static int print_warm_steps(void)
+{
+	static const char *const points[] = { "maker-clone", "maker-maps", "cgroup-make", "cgroup-limits", "slot-clone", "slot-root", "jar-maps",
+					      "jar-clone", "guest-clone", "zygote-start" };
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		puts(points[i]);
+	for (size_t i = 0; i < shelf_step_count; i++)
+		puts(shelf_steps[i].name);
+	for (size_t i = 0; i < warm_init_step_count; i++)
+		puts(warm_init_steps[i].name);
+	for (size_t i = 0; i < warm_enter_step_count; i++)
+		puts(warm_enter_steps[i].name);
+	return 0;
+}
+
 /* The names of all steps that a test can make fail. */
 static int print_steps(void)
 {
@@ -633,6 +651,8 @@ int main(int argc, char **argv)
 #ifdef BELLJAR_TEST_HOOKS
 	if (argc == 2 && strcmp(argv[1], "--steps") == 0)
 		return print_steps();
+	if (argc == 2 && strcmp(argv[1], "--warm-steps") == 0)
+		return print_warm_steps();
 #endif
 	if (fstat(KEEPER_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
 		fputs("belljar-keeper: belljar starts this program; it does nothing by itself\n", stderr);

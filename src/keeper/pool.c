@@ -527,6 +527,7 @@ static void give_up(struct place *s, const struct err *e)
 		forget_slot(s);
 		unwatch(&s->chan);
 		s->state = FREE;
+		s->until_ns = 0;
 		s->renew = false;
 	}
 }
@@ -1045,6 +1046,7 @@ static void step_on(void)
 				ask_shelf(s, &msg, NULL, 0);
 				forget_slot(s);
 				s->state = FREE;
+				s->until_ns = 0;
 				if (s->renew && !s->retire && !p.hold_ns)
 					start_slot(s);
 				s->retire = s->renew = false;
@@ -1873,8 +1875,10 @@ static void look(uint64_t now)
 			s->until_ns = s->watch.started ? watch_next(&s->watch) : now + FIRST_LOOK_NS;
 			continue;
 		}
-		if (s->state == FREE || s->state == READY || s->state == KEPT || s->state == DEAD)
+		if (s->state == FREE || s->state == READY || s->state == KEPT || s->state == DEAD) {
+			s->until_ns = 0; /* nothing is under way */
 			continue;
+		}
 		err_set(&e, ERR_INTERNAL, "a jar could not be %s in time", s->state == DYING ? "cleared away" : "made ready");
 		s->until_ns = now + STEP_LIMIT_NS;
 		if (s->state == DYING) {

@@ -5,10 +5,12 @@ stays, and the next start works.
 BELLJAR_KILLS   how many (default 200, about a minute; rootless 60)
 BELLJAR_SEED    the random numbers of a run that failed; printed with every failure
 """
+import json
 import os
 import random
 import re
 import signal
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -407,3 +409,30 @@ def pid_namespace(pid):
         return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
         return ""
+
+
+HOOKS = Path(__file__).resolve().parents[2] / "build-hooks" / "belljar"
+
+
+def warm_steps():
+    if not HOOKS.exists():
+        return []
+    p = subprocess.run([str(HOOKS), "debug", "warm-steps"], capture_output=True, timeout=10)
+    return sorted(set(p.stdout.decode().split()))
+
+
+@pytest.mark.parametrize("step", warm_steps() or [None])
+def test_warm_steps(step):
+    """One step of a warm jar's set-up fails, every time: nothing runs in such a jar, everybody is told, nothing hangs."""
+    if step is None:
+        pytest.skip("no build with test hooks")
+    lines = [{"id": "p", "code": "print('ran')"}, {"id": "x", "argv": ["/bin/echo", "ran"]}]
+    p = subprocess.run([str(HOOKS), "batch", "-", "-j", "2"], input="".join(json.dumps(x) + "\n" for x in lines).encode(),
+                       capture_output=True, timeout=60, env={**os.environ, "BELLJAR_FAULT": step})
+    results = [json.loads(x) for x in p.stdout.splitlines()]
+    assert [r["id"] for r in results] == ["p", "x"], p.stderr[-500:]
+    for r in results:
+        # A run that no warm jar could be had for may be served by a cold one, whose steps have other names.
+        assert r["status"] == "error" or (r["start"] == "cold" and r["success"]), r
+        if r["status"] == "error":
+            assert r["reason"] in ("setup", "internal") and r["stdout"] == "" and r["error"], r
