@@ -162,8 +162,8 @@ ssize_t fd_recv_from(int sock, void *data, size_t len, int *fds, unsigned max, u
 	} c;
 	struct iovec iov = { data, len };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = c.buf,
-			    .msg_controllen = sizeof(c.buf) };
-	int got[FD_SEND_MAX];
+			    .msg_controllen = pid ? sizeof(c.buf) : CMSG_SPACE(sizeof(int) * FD_SEND_MAX) };
+	int got[sizeof(c.buf) / sizeof(int)]; /* without credentials, descriptors may take their place */
 	unsigned count = 0;
 	bool reset = false;
 	ssize_t n;

@@ -308,7 +308,7 @@ static int zygote_library(int lib, struct err *e)
 	off_t at = 0;
 	ssize_t n;
 
-	if (mnt < 0 || mount_attach(mnt, root, ROOT_EMPTY + 1, e) < 0)
+	if (mnt < 0 || mount_attach(mnt, root, &ROOT_EMPTY[1], e) < 0)
 		return -1;
 	out = open(ZYGOTE_LIB, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
 	/* All shelves have the same open file: its position is nobody's. */

@@ -22,15 +22,15 @@ static const char *golden_path;
 static unsigned args_read;
 
 /* The kernel's machine, as far as filters of ours use it. Anything else ends the test. */
-static uint32_t evaluate(const struct seccomp_data *d)
+static uint32_t evaluate_program(const struct sock_filter *program, size_t len, const struct seccomp_data *d)
 {
 	uint32_t acc = 0, steps = 0;
 
 	args_read = 0;
-	for (size_t pc = 0; pc < seccomp_guest_filter_len; pc++) {
-		const struct sock_filter *i = &seccomp_guest_filter[pc];
+	for (size_t pc = 0; pc < len; pc++) {
+		const struct sock_filter *i = &program[pc];
 
-		assert_true(++steps <= seccomp_guest_filter_len);
+		assert_true(++steps <= len);
 		switch (i->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
 			assert_true(i->k % 4 == 0 && i->k + 4 <= sizeof(*d));
@@ -58,6 +58,11 @@ static uint32_t evaluate(const struct seccomp_data *d)
 	}
 	fail_msg("fell off the end");
 	return 0;
+}
+
+static uint32_t evaluate(const struct seccomp_data *d)
+{
+	return evaluate_program(seccomp_guest_filter, seccomp_guest_filter_len, d);
 }
 
 static uint32_t ask(uint32_t arch, uint32_t nr, const uint64_t args[6])
@@ -437,12 +442,53 @@ TEST(names)
 	assert_string_equal(seccomp_arch_name(1, 1), "unknown");
 }
 
+/* seccomp(2): the answer of the highest precedence wins; of equal ones, the last filter's. */
+static uint32_t both(uint32_t first, uint32_t last)
+{
+	static const uint32_t order[] = { SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_KILL_THREAD, SECCOMP_RET_TRAP, SECCOMP_RET_ERRNO,
+					  SECCOMP_RET_USER_NOTIF, SECCOMP_RET_TRACE, SECCOMP_RET_LOG, SECCOMP_RET_ALLOW };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if ((last & SECCOMP_RET_ACTION_FULL) == order[i])
+			return last;
+		if ((first & SECCOMP_RET_ACTION_FULL) == order[i])
+			return first;
+	}
+	fail_msg("an answer that no filter of ours gives");
+	return 0;
+}
+
+/* What a zygote's child lives under: its parent's filter and the last one. Together they are the guest's, whatever is asked. */
+static void the_two_halves_are_the_whole(void **state)
+{
+	static const uint32_t archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_I386 };
+	static const uint64_t values[] = { 0, 1, 2, 3, 10, 12, 16, 17, 35, 67, 1024, 1026, 0x5412, 0010000, 0100000, 0x7e028000, ~0ULL };
+	unsigned apart = 0;
+
+	(void)state;
+	for (size_t a = 0; a < 2; a++)
+		for (uint32_t n = 0; n < 2 * 1100; n++)
+			for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
+				struct seccomp_data d = { .nr = (int)(n < 1100 ? n : 0x40000000U + n - 1100), .arch = archs[a] };
+				uint32_t zygote, last;
+
+				for (int i = 0; i < 6; i++)
+					d.args[i] = values[(v + (size_t)i) % (sizeof(values) / sizeof(values[0]))];
+				zygote = evaluate_program(seccomp_zygote_filter, seccomp_zygote_filter_len, &d);
+				last = evaluate_program(seccomp_last_filter, seccomp_last_filter_len, &d);
+				assert_int_equal(both(zygote, last), evaluate(&d));
+				apart += zygote != evaluate(&d);
+			}
+	/* The first half alone is not the whole: two system calls of one architecture. */
+	assert_int_equal(apart, 2 * sizeof(values) / sizeof(values[0]));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_program_is_sound), cmocka_unit_test(returns_are_known), cmocka_unit_test(nothing_is_dead), cmocka_unit_test(golden),
 		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(foreign_entries_are_killed),
-		cmocka_unit_test(closed_doors), cmocka_unit_test(names),
+		cmocka_unit_test(closed_doors), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
 	};
 
 	if (argc != 2) {
