@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -35,19 +36,39 @@ struct range {
 static struct range maps[MAPS_MAX], ranges[RANGES_MAX];
 static unsigned map_count, range_count;
 
+/* "start-end mode offset device inode path" of /proc/self/maps. False for anything else. */
+static bool read_map(char *line, struct range *out, const char **mode, const char **path)
+{
+	char *end, *p;
+
+	out->start = strtoul(line, &end, 16);
+	if (*end != '-')
+		return false;
+	out->end = strtoul(end + 1, &end, 16);
+	if (*end != ' ')
+		return false;
+	*mode = end + 1;
+	p = strchr(*mode, '/');
+	*path = p ? p : "";
+	line[strcspn(line, "\n")] = '\0';
+	return strlen(*mode) > 4;
+}
+
 _Bool pages_begin(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
-	char line[512], mode[8];
+	char line[512];
 
 	if (!f)
 		return false;
 	while (map_count < MAPS_MAX && fgets(line, sizeof(line), f)) {
-		unsigned long start, end;
+		struct range r;
+		const char *mode, *path;
 
-		if (sscanf(line, "%lx-%lx %7s", &start, &end, mode) != 3 || mode[0] != 'r' || mode[3] != 'p')
+		if (!read_map(line, &r, &mode, &path) || mode[0] != 'r' || mode[3] != 'p')
 			continue;
-		maps[map_count++] = (struct range){ start, end, mode[1] == 'w' ? MADV_POPULATE_WRITE : MADV_POPULATE_READ };
+		r.advice = mode[1] == 'w' ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+		maps[map_count++] = r;
 	}
 	fclose(f);
 	return map_count > 0;
@@ -77,24 +98,24 @@ void pages_own_text(void)
 	FILE *f = fopen("/proc/self/maps", "re");
 	static struct range text[MAPS_MAX];
 	unsigned count = 0;
-	char line[512], mode[8], path[256], last[256] = "";
+	char line[512], last[256] = "";
 
 	if (!f)
 		return;
 	/* First the list, then the changes. Parts of one file that follow one another become one. */
 	while (count < MAPS_MAX && fgets(line, sizeof(line), f)) {
-		unsigned long start, end;
-		uintptr_t prot;
+		struct range r;
+		const char *mode, *path;
 
-		if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %255s", &start, &end, mode, path) != 4 || mode[0] != 'r' || mode[1] == 'w' || mode[3] != 'p' ||
+		if (!read_map(line, &r, &mode, &path) || mode[0] != 'r' || mode[1] == 'w' || mode[3] != 'p' ||
 		    (!strstr(path, "/bin/python") && !strstr(path, "/libc.so")))
 			continue;
-		prot = PROT_READ | (mode[2] == 'x' ? PROT_EXEC : 0);
-		if (count && text[count - 1].end == start && strcmp(path, last) == 0) {
-			text[count - 1].end = end;
-			text[count - 1].advice |= prot;
+		r.advice = PROT_READ | (mode[2] == 'x' ? PROT_EXEC : 0);
+		if (count && text[count - 1].end == r.start && strcmp(path, last) == 0) {
+			text[count - 1].end = r.end;
+			text[count - 1].advice |= r.advice;
 		} else {
-			text[count++] = (struct range){ start, end, prot };
+			text[count++] = r;
 		}
 		snprintf(last, sizeof(last), "%s", path);
 	}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -993,17 +994,21 @@ static void grow(void)
 	}
 }
 
+static uint64_t number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
 /* Memory is short on the host: MemAvailable under a sixteenth of MemTotal. */
 static bool memory_is_short(void)
 {
 	char text[512];
-	unsigned long long total, avail;
-	const char *a;
 
-	if (fd_read_head(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0 || sscanf(text, "MemTotal: %llu", &total) != 1)
+	if (fd_read_head(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0 || !strstr(text, "MemAvailable:"))
 		return false;
-	a = strstr(text, "MemAvailable:");
-	return a && sscanf(a, "MemAvailable: %llu", &avail) == 1 && avail < total / 16;
+	return number_after(text, "MemAvailable:") < number_after(text, "MemTotal:") / 16;
 }
 
 /* Once a second: jars that nobody has needed for a while go, one at a time; all of the spare ones where memory is short. */
@@ -1527,9 +1532,11 @@ static unsigned shelves_wanted(void)
 	unsigned n = p.want.zygotes ? p.want.zygotes : (unsigned)(cpus > 0 ? cpus : 1);
 	unsigned least = (p.want.ceiling + SHELF_SLOTS - 1) / SHELF_SLOTS;
 
+	if (n < 1)
+		n = 1;
 	if (n < least)
 		n = least;
-	if (n > p.want.ceiling)
+	if (n > p.want.ceiling && p.want.ceiling)
 		n = p.want.ceiling;
 	return n < SHELVES_MAX ? n : SHELVES_MAX;
 }
@@ -1749,7 +1756,7 @@ static int pool_export(const void *req, int *fds, struct err *e)
 	const struct pool_export *r = req;
 	struct place *s = place_of(r->run);
 	static struct shelf_msg msg;
-	int send[3];
+	int send[3] = { -1, -1, -1 };
 
 	if (!s || s->state != DEAD || s->data < 0)
 		return err_set(e, ERR_INTERNAL, "artifacts leave only when the jar is dead");
