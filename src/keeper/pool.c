@@ -1129,7 +1129,6 @@ static void on_chan(struct place *s)
 		s->run.kind = POOL_EXEC;
 		s->recycle = false; /* what the first made is the second's */
 		start_guest(s, POOL_EXEC);
-		s->reserved = true;
 	} else {
 		for (unsigned i = 0; i < n; i++)
 			close(fds[i]);
@@ -1625,9 +1624,9 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	cgroup_host_open(&p.cg_host);
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
-	for (int c = 0; c < CGROUP_KILL && geteuid() == 0; c++)
-		if (p.cg_host.ctl[c].parent < 0 && !hook_disabled(cgroup_guard(c)))
-			err_set(e, ERR_SETUP, "this host has no %s cgroups: warm jars are not made without", cgroup_ctl_name(c));
+	/* As for a jar of its own: root is refused, which a keeper of one jar says with a hint. */
+	if (geteuid() == 0 && p.cg_host.version == CGROUP_NONE)
+		err_set(e, ERR_SETUP, "this host has no cgroups: warm jars are not made without");
 	if (e->kind || open_pool(e) < 0) {
 		/* Not the end: everything is served cold. */
 		notice(e);
@@ -1678,8 +1677,10 @@ static int pool_next(const void *req, int *fds, struct err *e)
 	for (int i = 0; i < 4; i++)
 		s->run.fds[i] = take_fd(&fds[i]);
 	set_state(s, SCRUBBING);
+	s->reserved = true;
 	if (s->chan < 0 || send(s->chan, &byte, 1, MSG_NOSIGNAL) != 1) {
 		close_streams(&s->run);
+		s->reserved = false;
 		s->state = KEPT;
 		return err_set(e, ERR_INTERNAL, "the jar's init is gone");
 	}

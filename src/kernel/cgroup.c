@@ -35,11 +35,6 @@ const char *cgroup_ctl_name(int ctl)
 	return ctls[ctl].name;
 }
 
-const char *cgroup_guard(int ctl)
-{
-	return ctls[ctl].guard;
-}
-
 const char *cgroup_version_name(int version)
 {
 	static const char *const names[] = { "none", "v1", "v2", "hybrid" };

@@ -82,8 +82,6 @@ bool cgroup_has_v2(const struct cgroup_host *h);
 void cgroup_host_close(struct cgroup_host *h);
 const char *cgroup_version_name(int version);
 const char *cgroup_ctl_name(int ctl);
-/* The name under which a test switches it off. */
-const char *cgroup_guard(int ctl);
 
 /* Makes the group `name` in every hierarchy. A leftover of that name is emptied, removed and made anew: the caller
  * holds the lock that makes the name its own. On v2 `owner`, and `group` unless it is -1, may clone processes into it. */
