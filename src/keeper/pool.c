@@ -1603,6 +1603,13 @@ static int open_pool(struct err *e)
 	return 0;
 }
 
+/* What a keeper that was killed has left, under whatever slot: its jars are dead, their groups are not gone. */
+static void scrub(const char *cgroup, void *ctx)
+{
+	(void)ctx;
+	cgroup_clear(&p.cg_host, cgroup);
+}
+
 static int pool_open(const void *req, int *fds, struct err *e)
 {
 	const struct pool_open *r = req;
@@ -1622,6 +1629,7 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	}
 	p.open = true;
 	cgroup_host_open(&p.cg_host);
+	slot_each_free(p.run_dir, scrub, NULL, NULL);
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
 	/* As for a jar of its own: root is refused, which a keeper of one jar says with a hint. */
