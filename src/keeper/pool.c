@@ -1558,7 +1558,7 @@ static void init_place(struct place *s)
 /* Ids for all that may ever be: they are written into the shelves' maps once. */
 static int open_pool(struct err *e)
 {
-	unsigned count = shelves_wanted();
+	unsigned count = shelves_wanted(), shelf = 0, index = 1;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct shelf_end *h = &p.shelves[i];
@@ -1589,8 +1589,13 @@ static int open_pool(struct err *e)
 		struct place *s = &p.places[i];
 
 		init_place(s);
-		s->shelf = i % count;
-		s->index = i / count + 1;
+		/* One after the other on each shelf in turn. */
+		s->shelf = shelf;
+		s->index = index;
+		if (++shelf == count) {
+			shelf = 0;
+			index++;
+		}
 		s->watch.host = &p.shelves[s->shelf].host;
 		if (s->index > SHELF_SLOTS || slot_claim(&s->ids, p.run_dir, e) < 0)
 			return -1;
