@@ -31,17 +31,23 @@ void forker_jar(struct jar *j, unsigned slot)
 	j->root = j->data = j->init_pidfd = j->control = j->init_report = j->gate[0] = j->gate[1] = -1;
 }
 
+static void clear_slot(struct forker_slot *t)
+{
+	if (!t->there)
+		return;
+	for (int i = 0; i < SLOT_SPACES; i++)
+		fd_close(&t->spaces[i]);
+	for (unsigned i = 0; i < t->task_count; i++)
+		fd_close(&t->tasks[i]);
+	fd_close(&t->v2);
+	t->there = false;
+}
+
 static void take_slot(const struct forker_msg *msg, int *fds)
 {
 	struct forker_slot *t = &slots[msg->slot];
 
-	if (t->there) {
-		for (int i = 0; i < SLOT_SPACES; i++)
-			fd_close(&t->spaces[i]);
-		for (unsigned i = 0; i < t->task_count; i++)
-			fd_close(&t->tasks[i]);
-		fd_close(&t->v2);
-	}
+	clear_slot(t);
 	for (int i = 0; i < SLOT_SPACES; i++)
 		t->spaces[i] = take_fd(&fds[i]);
 	t->task_count = msg->tasks;
@@ -117,6 +123,8 @@ void forker_serve(const struct forker *f)
 			_exit(0);
 		if (msg.op == FORKER_SLOT && n == SLOT_SPACES + msg.tasks + !!msg.v2)
 			take_slot(&msg, fds);
+		else if (msg.op == FORKER_CLEAR && n == 0)
+			clear_slot(&slots[msg.slot]);
 		else if (msg.op == FORKER_FORK && n == 1 + OWN_SPACES && slots[msg.slot].there)
 			bear(f, &msg, fds);
 		else

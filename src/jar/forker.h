@@ -9,6 +9,7 @@
 
 enum forker_op {
 	FORKER_SLOT = 1, /* descriptors: SLOT_SPACES, then `tasks` v1 cgroups, then the v2 one if `v2` */
+	FORKER_CLEAR,	 /* forget a slot: what is held here stays alive */
 	FORKER_FORK,	 /* a guest; descriptors: report, then OWN_SPACES */
 };
 

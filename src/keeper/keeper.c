@@ -150,16 +150,6 @@ static int check_spec(const struct jar_spec *s, unsigned nfds, struct err *e)
 	return 0;
 }
 
-/* Far past anything the front lets through: only what would not fit the arithmetic below. */
-static int check_limits(const struct jar_limits *l, struct err *e)
-{
-	if (!l->wall_ms || l->wall_ms > 1ULL << 40 || l->cpu_ms > 1ULL << 40 || !l->pids || l->pids > 1U << 22 || !l->memory_bytes ||
-	    l->memory_bytes > 1ULL << 60 || l->disk_bytes > 1ULL << 60 || !l->cpus_milli || l->cpus_milli > 1U << 30 ||
-	    l->nofile < 4 || l->nofile > 1U << 30)
-		return err_set(e, ERR_INTERNAL, "a limit is out of range");
-	return 0;
-}
-
 /* Without these nothing starts unless the caller accepts it. Where an ordinary user was given no cgroups, rlimits and polling stand in and the
  * result says so; root can have them on every kernel, so their absence is a mistake in the host's set-up. */
 static int check_guards(const struct keeper *k, struct err *e)
@@ -215,7 +205,7 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 
 	if (!k->asked || k->running || (k->guests && !k->scrubbed))
 		return err_set(e, ERR_INTERNAL, "a guest cannot be started now");
-	if (check_limits(&r->limits, e) < 0)
+	if (watch_check(&r->limits, e) < 0)
 		return -1;
 	k->scrubbed = false;
 	watch_begin(&k->watch, &r->limits, SETUP_LIMIT_NS);

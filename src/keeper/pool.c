@@ -358,6 +358,8 @@ static void start_slot(struct place *s)
 			return;
 		}
 		s->cg_made = true;
+		/* A new group has no limits yet. */
+		memset(&s->applied, 0, sizeof(s->applied));
 		cgroup_open_counters(&s->cg, s->watch.host);
 	}
 	if (make_channel(&s->chan, &fds[0], FROM_CHAN, (unsigned)(s - p.places), &e) < 0) {
@@ -1038,7 +1040,26 @@ static void trim(uint64_t now)
 	}
 }
 
-/* Moves every slot on that has nothing to wait for. */
+/* The slot's namespaces, and those who hold them, let go. A slot that is not needed any more gives its groups back too. */
+static void free_slot(struct place *s)
+{
+	static struct shelf_msg msg = { .op = SHELF_CLEAR };
+	struct forker_msg clear = { .op = FORKER_CLEAR, .slot = s->index };
+
+	ask_shelf(s, &msg, NULL, 0);
+	for (int k = 0; k < ZYGOTES; k++)
+		if (p.shelves[s->shelf].zygotes[k].ready)
+			fd_send(p.shelves[s->shelf].zygotes[k].sock, &clear, sizeof(clear), NULL, 0);
+	forget_slot(s);
+	s->state = FREE;
+	s->until_ns = 0;
+	/* One that is still busy is emptied and made anew by whoever needs the slot next. */
+	if (s->retire && s->cg_made) {
+		cgroup_remove(&s->cg, s->watch.host, 0);
+		s->cg_made = false;
+	}
+}
+
 static void step_on(void)
 {
 	for (unsigned i = 0; i < p.active; i++) {
@@ -1046,12 +1067,7 @@ static void step_on(void)
 
 		if (s->state == BARE) {
 			if (s->retire || s->renew) {
-				static struct shelf_msg msg = { .op = SHELF_CLEAR };
-
-				ask_shelf(s, &msg, NULL, 0);
-				forget_slot(s);
-				s->state = FREE;
-				s->until_ns = 0;
+				free_slot(s);
 				if (s->renew && !s->retire && !p.hold_ns)
 					start_slot(s);
 				s->retire = s->renew = false;
@@ -1504,15 +1520,6 @@ static struct place *place_of(uint32_t run)
 	return NULL;
 }
 
-static int check_limits(const struct jar_limits *l, struct err *e)
-{
-	if (!l->wall_ms || l->wall_ms > 1ULL << 40 || l->cpu_ms > 1ULL << 40 || !l->pids || l->pids > 1U << 22 || !l->memory_bytes ||
-	    l->memory_bytes > 1ULL << 60 || l->disk_bytes < 4096 || l->disk_bytes > 1ULL << 60 || !l->cpus_milli || l->cpus_milli > 1U << 30 ||
-	    l->nofile < 4 || l->nofile > 1U << 30)
-		return err_set(e, ERR_INTERNAL, "a limit is out of range");
-	return 0;
-}
-
 static bool is_module(const char *name)
 {
 	size_t n = strnlen(name, POOL_MODULE_MAX);
@@ -1657,7 +1664,7 @@ static int pool_run(const void *req, int *fds, struct err *e)
 
 	if (!p.open || r->kind >= POOL_KINDS || r->flags & ~(uint32_t)POOL_FLAGS)
 		return err_set(e, ERR_INTERNAL, "not a run");
-	if (check_limits(&r->limits, e) < 0)
+	if (watch_check(&r->limits, e) < 0)
 		return -1;
 	if (!p.want.ceiling || !any_zygote(r->kind)) {
 		tell_plain(POOL_REFUSED, r->run);
@@ -1684,7 +1691,7 @@ static int pool_next(const void *req, int *fds, struct err *e)
 
 	if (!s || s->state != KEPT)
 		return err_set(e, ERR_INTERNAL, "that run has no jar to go on in");
-	if (check_limits(&r->limits, e) < 0)
+	if (watch_check(&r->limits, e) < 0)
 		return -1;
 	s->run.limits = r->limits;
 	for (int i = 0; i < 4; i++)

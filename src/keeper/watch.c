@@ -11,6 +11,15 @@
 
 #define POLL_NS (50 * NS_PER_MS)
 
+int watch_check(const struct jar_limits *l, struct err *e)
+{
+	if (!l->wall_ms || l->wall_ms > 1ULL << 40 || l->cpu_ms > 1ULL << 40 || !l->pids || l->pids > 1U << 22 || !l->memory_bytes ||
+	    l->memory_bytes > 1ULL << 60 || l->disk_bytes < 4096 || l->disk_bytes > 1ULL << 60 || !l->cpus_milli || l->cpus_milli > 1U << 30 ||
+	    l->nofile < 4 || l->nofile > 1U << 30)
+		return err_set(e, ERR_INTERNAL, "a limit is out of range");
+	return 0;
+}
+
 void watch_base(struct watch *w, bool reused)
 {
 	/* Before the first guest every counter is zero. */

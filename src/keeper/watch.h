@@ -22,6 +22,8 @@ struct watch {
 	uint64_t polled_memory_peak, polled_pids_peak, polled_cpu_ns;
 };
 
+/* Far past anything the front lets through: only what would not fit the arithmetic. */
+int watch_check(const struct jar_limits *l, struct err *e);
 /* Counters as they are now are not this guest's. `reused`: some were counted already. */
 void watch_base(struct watch *w, bool reused);
 /* A guest is about to be set up: it has until `setup_ns` from now to start. Chooses the rlimits of w->limits too. */
