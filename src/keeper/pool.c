@@ -86,7 +86,7 @@ struct place {
 	unsigned shelf, index; /* which shelf; its number there, from 1 */
 	struct slot ids;
 	struct cgroup cg;
-	bool cg_made;
+	bool cg_made, cg_left; /* cg_left: it was busy when it should have gone */
 	int spaces[SLOT_SPACES];
 	uint32_t missing; /* enum jar_missing: what its template lacks */
 	int chan; /* to the slot's first process, then to init */
@@ -1053,9 +1053,9 @@ static void free_slot(struct place *s)
 	forget_slot(s);
 	s->state = FREE;
 	s->until_ns = 0;
-	/* One that is still busy is emptied and made anew by whoever needs the slot next. */
+	/* One that is still busy is emptied and made anew by whoever needs the slot next, or goes at the end. */
 	if (s->retire && s->cg_made) {
-		cgroup_remove(&s->cg, s->watch.host, 0);
+		s->cg_left = cgroup_remove(&s->cg, s->watch.host, 0) < 0;
 		s->cg_made = false;
 	}
 }
@@ -2026,7 +2026,9 @@ static void cleanup(void)
 		close_jar(&p.places[i]);
 		fd_close(&p.places[i].data);
 		if (p.places[i].cg_made)
-			cgroup_remove(&p.places[i].cg, p.places[i].watch.host, 2000);
+			p.places[i].cg_left = cgroup_remove(&p.places[i].cg, p.places[i].watch.host, 2000) < 0;
+		if (p.places[i].cg_left)
+			cgroup_clear(p.places[i].watch.host, p.places[i].ids.cgroup);
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++)
 		if (p.shelves[i].cg_made)

@@ -282,6 +282,7 @@ def test_next_start_scrubs(kind):
         for n in range(3 * JOBS):
             assert again.run({"language": "bash", "code": f"echo {n}"}, 20)["stdout"] == f"{n}\n"
         assert again.close() == 0
+    assert harness.wait_until(lambda: not harness.left_behind(), 5), harness.left_behind()
     harness.run("clean")
     left = stale.gone(3)
     assert not left, left
