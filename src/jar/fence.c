@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/hook.h"
+#include "jar/loader.h"
 #include "jar/root.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
@@ -185,6 +186,45 @@ static int cover_folders(const struct jar *j, struct err *e)
 	return 0;
 }
 
+/* ---- loaders ---- */
+
+/* The guarded copy in the place of each. Inside folders of shared objects or not: they are attached last. */
+static int show_loaders(const struct jar *j, struct err *e)
+{
+	static const struct mount_opt opts[] = { { "mode", "755" }, { NULL, NULL } };
+	const struct allow *a = j->allow;
+	auto_close int store = -1;
+
+	if (hook_disabled("allow_loader"))
+		return 0;
+	store = mount_new("tmpfs", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	if (store < 0 || !root_spare(store, e))
+		return -1;
+	for (size_t i = 0; i < a->count; i++) {
+		auto_close int in = -1, out = -1, mnt = -1;
+		char name[16];
+
+		if (a->items[i].kind != ALLOW_LOADER || allow_bind_of(&j->spec, a->items[i].path) >= 0)
+			continue;
+		snprintf(name, sizeof(name), "%zu", i);
+		in = openat(j->root, a->items[i].path + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		out = openat(store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+		if (in < 0 || out < 0)
+			return err_sys(e, "copy %s", a->items[i].path);
+		/* The maker has looked, and was told to go on without. */
+		if (j->missing & JAR_MISSING_LOADER && !loader_can_guard(in))
+			continue;
+		if (loader_guard(in, out, e) < 0 || fchmod(out, 0755) < 0)
+			return -1;
+		/* Open for writing it could not be executed. */
+		fd_close(&out);
+		mnt = mount_copy(store, name, false, ATTR, e);
+		if (mnt < 0 || mount_attach(mnt, j->root, a->items[i].path + 1, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 /* Executable copies, made while the whole is executable and attached when it is not any more. */
@@ -245,7 +285,7 @@ static int build(const struct jar *j, struct copies *c, struct err *e)
 		return -1;
 	if (!hook_disabled("allow_root") && cover_folders(j, e) < 0)
 		return -1;
-	return attach_copies(j, c, false, e);
+	return attach_copies(j, c, false, e) < 0 ? -1 : show_loaders(j, e);
 }
 
 int fence_root(struct jar *j, struct err *e)

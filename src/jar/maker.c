@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/hook.h"
 #include "jar/feed.h"
+#include "jar/loader.h"
 #include "jar/programs.h"
 #include "jar/root.h"
 #include "jar/starts.h"
@@ -163,6 +164,26 @@ static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, st
 	return 0;
 }
 
+/* A loader without room for its guard: refused, unless less is accepted. */
+static int check_loaders(struct maker *m, const struct allow *a, struct err *e)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		auto_close int fd = -1;
+
+		if (a->items[i].kind != ALLOW_LOADER)
+			continue;
+		fd = open(a->items[i].path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && loader_can_guard(fd) && allow_bind_of(&m->jar.spec, a->items[i].path) < 0 && !hook_disabled("loader_room"))
+			continue;
+		m->jar.missing |= JAR_MISSING_LOADER;
+		if (m->jar.spec.flags & JAR_DEGRADED)
+			continue;
+		err_set(e, ERR_SETUP, "--allow: the ELF loader %.150s cannot be guarded: it could be used as a program", a->items[i].path);
+		return err_hint(e, "accept that with --allow-degraded");
+	}
+	return 0;
+}
+
 /* Which programs can be started, and which lie where code can be mapped from. */
 static int resolve_allow(struct maker *m, int cache, struct err *e)
 {
@@ -180,6 +201,8 @@ static int resolve_allow(struct maker *m, int cache, struct err *e)
 			trees[n++] = allow.items[i].path;
 	/* Kept as long as we live: init makes the masks. */
 	if (programs_find(trees, n, cache, &masks, &allow.masks_len, e) < 0)
+		return -1;
+	if (check_loaders(m, &allow, e) < 0)
 		return -1;
 	allow.masks = masks;
 	m->jar.allow = &allow;

@@ -43,10 +43,19 @@ static bool is_dyn_program(int fd, const Elf64_Phdr *ph, size_t count)
 	return pie || (interp && !soname);
 }
 
-bool programs_is(int fd)
+/* Only by its name: a static program that says nothing of itself. Addons of node are libraries, too. */
+static bool is_named_library(const char *name)
+{
+	size_t n = strlen(name);
+
+	return strstr(name, ".so") || (n > 5 && strcmp(name + n - 5, ".node") == 0);
+}
+
+bool programs_is(int fd, const char *name)
 {
 	static Elf64_Phdr ph[PH_MAX];
 	Elf64_Ehdr h;
+	struct stat st;
 	ssize_t n = pread(fd, &h, sizeof(h), 0);
 
 	if (n < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
@@ -64,7 +73,9 @@ bool programs_is(int fd)
 	if (n < (ssize_t)sizeof(h) || h.e_phentsize != sizeof(ph[0]) || h.e_phnum > PH_MAX ||
 	    pread(fd, ph, h.e_phnum * sizeof(ph[0]), (off_t)h.e_phoff) != (ssize_t)(h.e_phnum * sizeof(ph[0])))
 		return true; /* strange: not to be mapped */
-	return is_dyn_program(fd, ph, h.e_phnum);
+	if (is_dyn_program(fd, ph, h.e_phnum))
+		return true;
+	return !is_named_library(name) && fstat(fd, &st) == 0 && st.st_mode & 0111;
 }
 
 /* ---- records ---- */
@@ -185,7 +196,7 @@ static int walk_entry(int dir, const struct dirent *d, char *path, unsigned dept
 	} else {
 		auto_close int file = openat(dir, d->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-		if (file >= 0 && programs_is(file))
+		if (file >= 0 && programs_is(file, d->d_name))
 			rc = add_rec(out, REC_PROGRAM, path, NULL, e);
 		/* EACCES: unreadable for us and for a guest. Anything else is no file to be left alone. */
 		else if (file < 0 && errno != EACCES && errno != ENOENT)

@@ -53,8 +53,9 @@ enum jar_missing {
 	JAR_MISSING_CPU		  = 1 << 6,
 	JAR_MISSING_GROUPS	  = 1 << 7, /* the caller's supplementary groups cannot be dropped */
 	JAR_MISSING_NETNS	  = 1 << 8, /* asked for: network host */
-	JAR_MISSING_COUNT	  = 9,
-	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK,
+	JAR_MISSING_LOADER	  = 1 << 9, /* with an allow-list: the ELF loader could not be guarded (loader.h) */
+	JAR_MISSING_COUNT	  = 10,
+	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER,
 };
 
 extern const char *const jar_missing_names[JAR_MISSING_COUNT];

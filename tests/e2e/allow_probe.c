@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ways to start what is not allowed, tried from inside a jar; test_allow.py builds it three times: as the probe itself, as the victim (-DVICTIM,
- * a program whose exit status nothing else has) and as a library (-DLIBRARY, the same from a constructor).
+ * a program whose exit status nothing else has) and as a library (-DLIBRARY, the same from a constructor; -DCODELESS, one
+ * without an executable segment).
  *
  * Usage: probe LOADER NAME[=ARGUMENT]...	prints "NAME STATUS ERRNO" for each: 77 it was started or mapped, 40 refused, 41 not to be tried here.
  */
@@ -23,7 +24,10 @@
 #define REFUSED 40
 #define NOT_HERE 41
 
-#if defined(LIBRARY)
+#if defined(CODELESS)
+/* No code of its own: the loader itself calls a function of libc that its table names, with (argc, argv, envp). */
+__asm__(".section .init_array,\"aw\"\n.quad _exit\n");
+#elif defined(LIBRARY)
 __attribute__((constructor)) static void loaded(void)
 {
 	_exit(STARTED);
@@ -217,15 +221,22 @@ static void t_script(const char *a)
 	exec(path);
 }
 
-static void with_variable(const char *name, const char *a)
+static void with_variable(const char *name, const char *library, const char *a)
 {
-	setenv(name, "/workspace/library.so", 1);
-	execl(a, a, "/dev/null", (char *)NULL);
+	char *argv[STARTED + 1];
+
+	/* As many words as the exit status is to be: _exit(argc). */
+	for (int i = 0; i < STARTED; i++)
+		argv[i] = "/dev/null";
+	argv[STARTED] = NULL;
+	setenv(name, library, 1);
+	execv(a, argv);
 	refused();
 }
 
-static void t_ld_preload(const char *a) { with_variable("LD_PRELOAD", a); }
-static void t_ld_audit(const char *a) { with_variable("LD_AUDIT", a); }
+static void t_ld_preload(const char *a) { with_variable("LD_PRELOAD", "/workspace/library.so", a); }
+static void t_ld_audit(const char *a) { with_variable("LD_AUDIT", "/workspace/library.so", a); }
+static void t_codeless(const char *a) { with_variable("LD_PRELOAD", "/workspace/codeless.so", a); }
 
 static void t_mmap(const char *a)
 {
@@ -281,6 +292,7 @@ static const struct {
 	{ "script", t_script, "/workspace/victim", 0 },
 	{ "ld-preload", t_ld_preload, "/usr/bin/cat", 0 },
 	{ "ld-audit", t_ld_audit, "/usr/bin/cat", 0 },
+	{ "codeless", t_codeless, "/usr/bin/cat", 0 },
 	{ "mmap", t_mmap, "/workspace/victim", 0 },
 	{ "mprotect", t_mprotect, "/workspace/victim", 0 },
 	{ "there", t_there, NULL, 0 },

@@ -32,7 +32,8 @@ def built():
     d.mkdir(mode=0o755)
     src = Path(__file__).with_name("allow_probe.c")
     for out, flags in {"probe": [], "victim": ["-DVICTIM", "-static"], "victim-dyn": ["-DVICTIM"],
-                       "library.so": ["-DLIBRARY", "-shared", "-fPIC"]}.items():
+                       "library.so": ["-DLIBRARY", "-shared", "-fPIC"],
+                       "codeless.so": ["-DCODELESS", "-shared", "-nostdlib", "-lc", "-Wl,--hash-style=gnu"]}.items():
         subprocess.run(["gcc", "-O1", "-o", str(d / out), str(src), *flags], check=True)
     return d
 
@@ -62,12 +63,12 @@ def ways():
     w = ["exec", "exec=/probe/victim", "exec=/proc/self/cwd/victim", "exec=/proc/self/root/workspace/victim", "exec=./victim"]
     w += [f"copy={d}" for d in GUEST_PLACES] + ["patched", "patched=/tmp"]
     w += ["load", "load=/probe/victim-dyn"] + [f"load-copy={d}" for d in GUEST_PLACES]
-    w += ["preload", "ld-preload", "ld-audit", "memfd", "memfd-path", "memfd-path=/dev/fd/", "tmpfile", "tmpfile=/workspace", "deleted", "passed",
+    w += ["preload", "ld-preload", "ld-audit", "codeless", "memfd", "memfd-path", "memfd-path=/dev/fd/", "tmpfile", "tmpfile=/workspace", "deleted", "passed",
           "symlink", "symlink=/probe/victim", "hardlink", "script", "script=/usr/bin/python3", "mmap", "mmap=/probe/victim", "mprotect",
-          "mprotect=/probe/victim", "run=/usr/bin/true", "run=/bin/true", "list=/usr/bin/true", "there=/usr/bin/true", "there=/usr/sbin/ldconfig",
+          "mprotect=/probe/victim", "run=/usr/bin/true", "run=/bin/true", "list=/usr/bin/true", "list=/usr/bin/cat", "there=/usr/bin/true", "there=/usr/sbin/ldconfig",
           "run=/usr/lib/x86_64-linux-gnu/libc.so.6"]
     for f in (program_in("/usr/lib/x86_64-linux-gnu"), program_in("/usr/lib", False)):
-        w += [f"list={f}"] if f else []
+        w += [f"list={f}", f"mmap={f}"] if f else []
     return w
 
 
@@ -77,7 +78,7 @@ NOEXEC_ANYWAY = {"copy=/dev/shm", "load-copy=/dev/shm"}
 
 def probe(*opts, tries=None, env=None, binary=None):
     d = built()
-    args = ["--ro", f"{d}:/probe", *(x for f in ("victim", "victim-dyn", "library.so") for x in ("--file", str(d / f))), *opts,
+    args = ["--ro", f"{d}:/probe", *(x for f in ("victim", "victim-dyn", "library.so", "codeless.so") for x in ("--file", str(d / f))), *opts,
             "--", "/probe/probe", LOADER, *(tries or ways())]
     if binary:
         c = subprocess.run([*harness.as_user(harness.TEST_USER), str(binary), "run", "--json", *args], capture_output=True, timeout=60, cwd="/",
@@ -109,7 +110,7 @@ def test_no_way_leads_around_the_list():
 
 
 def test_named_programs_can_be_started():
-    got, out = probe(*ALLOWED, tries=["run=/usr/bin/cat", "run=/bin/cat", "run=/proc/self/root/usr/bin/cat", "list=/usr/bin/cat"])
+    got, out = probe(*ALLOWED, tries=["run=/usr/bin/cat", "run=/bin/cat", "run=/proc/self/root/usr/bin/cat"])
     assert {s for s, _ in got.values()} == {STARTED}, got
     assert out["denied"] == []
 
@@ -129,23 +130,28 @@ def hooks():
 
 # What works again, and only then, with this guard off.
 GUARDS = {
-    "allow_noexec": {"load", "load=/probe/victim-dyn", "load-copy=/tmp", "load-copy=/workspace", "load-copy=/home/guest", "preload", "ld-preload",
-                     "ld-audit", "mmap", "mmap=/probe/victim", "mprotect", "mprotect=/probe/victim"},
+    "allow_noexec": {"mmap", "mmap=/probe/victim", "mprotect", "mprotect=/probe/victim"},
+    "allow_loader": {"list=/usr/bin/cat", "codeless"},
     "allow_landlock": {"run=/usr/lib/x86_64-linux-gnu/libc.so.6"},
     "allow_root": {"there=/usr/bin/true", "there=/usr/sbin/ldconfig"},
-    "allow_exec_root": {"list=LIB"},
-    "allow_mask": {"list=TREE"},
+    "allow_mask": {"there=TREE"},
     "allow_seccomp": {"memfd", "memfd-path", "memfd-path=/dev/fd/"},
-    # Two layers stand before these.
+    "allow_exec_root": {"mmap=LIB"},
+    # Two layers stand before these: each set fails for one of them alone.
+    "allow_noexec,allow_loader": {"load", "load=/probe/victim-dyn", "load-copy=/tmp", "load-copy=/workspace", "load-copy=/home/guest", "preload",
+                                  "ld-preload", "ld-audit"},
+    "allow_exec_root,allow_loader": {"list=LIB"},
+    "allow_mask,allow_loader": {"list=TREE"},
     "allow_noexec,allow_landlock": {"exec", "copy=/tmp", "patched", "tmpfile", "deleted", "passed", "symlink", "script", "script=/usr/bin/python3"},
-    "allow_root,allow_landlock,allow_exec_root": {"run=/usr/bin/true", "run=/bin/true", "list=/usr/bin/true"},
+    "allow_root,allow_landlock,allow_exec_root,allow_loader": {"run=/usr/bin/true", "run=/bin/true", "list=/usr/bin/true"},
 }
 
 
 @pytest.mark.parametrize("off", GUARDS)
 def test_red_without(off):
-    stand_in = {"list=TREE": program_in("/usr/lib/x86_64-linux-gnu"), "list=LIB": program_in("/usr/lib", False)}
-    want = {f"list={stand_in[w]}" if w in stand_in else w for w in GUARDS[off] if stand_in.get(w, True)}
+    stand_in = {"TREE": program_in("/usr/lib/x86_64-linux-gnu"), "LIB": program_in("/usr/lib", False)}
+    want = {w.split("=")[0] + f"={stand_in[w.split('=')[1]]}" if w.split("=")[-1] in stand_in else w
+            for w in GUARDS[off] if stand_in.get(w.split("=")[-1], True)}
     if not want:
         pytest.skip("this host has no program in its folders of libraries")
     on, _ = probe(*ALLOWED, tries=sorted(want), binary=hooks())
@@ -445,6 +451,28 @@ def test_without_landlock_it_is_refused():
     assert refused.value.args[0]["reason"] == "setup" and "no Landlock" in refused.value.args[0]["error"]
     got, out = probe(*ALLOWED, "--allow-degraded", tries=["exec", "load", "there=/usr/bin/true"], env=d, binary=hooks())
     assert out["isolation"]["missing"].count("landlock") == 1 and STARTED not in {s for s, _ in got.values()}
+
+
+def test_a_loader_that_cannot_be_guarded_is_refused():
+    d = {"BELLJAR_UNSAFE_DISABLE": "loader_room"}
+    with pytest.raises(AssertionError) as refused:
+        probe(*ALLOWED, tries=["exec"], env=d, binary=hooks())
+    assert refused.value.args[0]["reason"] == "setup" and "loader" in refused.value.args[0]["error"]
+    _, out = probe(*ALLOWED, "--allow-degraded", tries=["exec"], env=d, binary=hooks())
+    assert "loader" in out["isolation"]["missing"]
+
+
+def test_a_library_can_be_no_interpreter(put):
+    """An ELF file without code that names a function of libpython: the loader of an allowed program would call it."""
+    libs = sorted(Path("/usr/lib/x86_64-linux-gnu").glob("libpython3.*.so.1.0"))
+    if not libs:
+        pytest.skip("no libpython here: apt-get install libpython3-dev")
+    put("x.s", '.section .init_array,"aw"\n.quad Py_BytesMain\n.section .note.GNU-stack,"",@progbits\n')
+    x = put("x.so")
+    subprocess.run(["gcc", "-shared", "-nostdlib", "-o", str(x), str(x.with_name("x.s")), str(libs[0])], check=True)
+    args = ["--file", str(x), "--env", "LD_PRELOAD=/workspace/x.so", "--", "cat", "-c", "print('python')"]
+    assert "python" in jar(*args)["stdout"]
+    assert jar("--allow", "cat", *args)["stdout"] == ""
 
 
 def test_what_is_remembered_is_checked(put):
