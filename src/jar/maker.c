@@ -476,7 +476,7 @@ static void on_guest_start(struct maker *m, const struct seccomp_event *ev)
 		on_guest_report(m);
 		report.fd = m->guest.report;
 	}
-	starts_see(&m->starts, ev, m->guest.started, clock_mono_ns());
+	starts_see(&m->starts, m->guest.listener, ev, m->guest.started, clock_mono_ns());
 	seccomp_go_on(m->guest.listener, ev);
 }
 

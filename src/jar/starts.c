@@ -184,7 +184,7 @@ static bool is_search(struct starts *s, uint32_t pid, const char *path)
 	return false;
 }
 
-static void look(struct starts *s, const struct seccomp_event *ev)
+static void look(struct starts *s, int listener, const struct seccomp_event *ev)
 {
 	pid_t pid = (pid_t)ev->pid;
 	bool at = ev->nr == SYS_execveat;
@@ -198,7 +198,7 @@ static void look(struct starts *s, const struct seccomp_event *ev)
 	if (!s->known)
 		learn(s, root);
 	target = open_target(pid, root, dirfd, at && !path[0], path);
-	if (is_known(s, target))
+	if (is_known(s, target) || !seccomp_still_waits(listener, ev))
 		return;
 	name = path;
 	if (target < 0 && allow_folder(path)) {
@@ -219,7 +219,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-void starts_see(struct starts *s, const struct seccomp_event *ev, bool noted, uint64_t now_ns)
+void starts_see(struct starts *s, int listener, const struct seccomp_event *ev, bool noted, uint64_t now_ns)
 {
 	uint64_t began = cpu_ns();
 
@@ -231,6 +231,6 @@ void starts_see(struct starts *s, const struct seccomp_event *ev, bool noted, ui
 		s->denied.unseen++;
 		return;
 	}
-	look(s, ev);
+	look(s, listener, ev);
 	s->look_ns += cpu_ns() - began;
 }

@@ -39,7 +39,7 @@ struct starts {
 void starts_init(struct starts *s, const struct allow *allow);
 /* Until when no more are taken: milliseconds from now, 0: they are. */
 int starts_wait_ms(struct starts *s, uint64_t now_ns);
-/* One of them; `note` is false for those of our own on the way to the program. */
-void starts_see(struct starts *s, const struct seccomp_event *ev, bool note, uint64_t now_ns);
+/* One of them, from `listener`; `note` is false for those of our own on the way to the program. */
+void starts_see(struct starts *s, int listener, const struct seccomp_event *ev, bool note, uint64_t now_ns);
 
 #endif

@@ -79,3 +79,10 @@ void seccomp_go_on(int listener, const struct seccomp_event *ev)
 	/* ENOENT: it died meanwhile. */
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
 }
+
+bool seccomp_still_waits(int listener, const struct seccomp_event *ev)
+{
+	uint64_t id = ev->id;
+
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}

@@ -52,6 +52,8 @@ int seccomp_read_event(int listener, struct seccomp_event *out);
 /* Whether it is a start of a program, which seccomp_go_on() lets the kernel decide on: all else that is reported ends in death. */
 bool seccomp_is_start(const struct seccomp_event *ev);
 void seccomp_go_on(int listener, const struct seccomp_event *ev);
+/* Whether its caller still waits: else what was read of that process meanwhile may be another's. */
+bool seccomp_still_waits(int listener, const struct seccomp_event *ev);
 
 /* "reboot", or NULL for a number that this build does not know. */
 const char *seccomp_syscall_name(uint32_t arch, int nr);
