@@ -88,7 +88,7 @@ static int cover_masks(const struct jar *j, const char *base, struct err *e)
 			continue;
 		if (fstatat(j->root, m + 1, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return err_sys(e, "mask %s", m);
-		mnt = mount_copy(j->root, S_ISDIR(st.st_mode) ? ROOT_EMPTY + 1 : "dev/null", false, ATTR | MOUNT_ATTR_NOEXEC, e);
+		mnt = mount_copy(j->root, S_ISDIR(st.st_mode) ? &ROOT_EMPTY[1] : "dev/null", false, ATTR | MOUNT_ATTR_NOEXEC, e);
 		if (mnt < 0 || mount_attach(mnt, j->root, m + 1, e) < 0)
 			return -1;
 	}
