@@ -77,6 +77,16 @@ static const struct row *rows;
 static const char *const zygote_open[] = { "clone3", "setns" };
 #define ZYGOTE_OPEN (sizeof(zygote_open) / sizeof(zygote_open[0]))
 
+/* With an allow-list: starts are reported, so that refusals can be told, and there are no files in memory, which no mount and no Landlock rule covers. */
+static const struct row allow_rows[] = {
+	{ "execve", ACT_NOTIFY, 0, { { 0 } } },
+	{ "execveat", ACT_NOTIFY, 0, { { 0 } } },
+	{ "memfd_create", ACT_ENOSYS, 0, { { 0 } } },
+};
+#define ALLOW_ROWS (sizeof(allow_rows) / sizeof(allow_rows[0]))
+
+enum variant { PLAIN, ZYGOTE, ALLOWED };
+
 #define NR_MAX	 1024
 #define X32_BIT	 0x40000000U
 #define PROG_MAX 4096
@@ -203,10 +213,11 @@ static enum action action_of(const char *name)
 	return ACT_ENOSYS;
 }
 
-static void build(const struct table *t, bool zygote)
+static void build(const struct table *t, enum variant variant)
 {
 	static const struct row open_row = { "open", ACT_ALLOW, 0, { { 0 } } };
 	const struct row *plain[NR_MAX] = { 0 };
+	bool zygote = variant == ZYGOTE;
 	int when[NR_MAX] = { 0 };
 
 	table = t;
@@ -227,6 +238,8 @@ static void build(const struct table *t, bool zygote)
 	}
 	for (size_t i = 0; zygote && i < ZYGOTE_OPEN; i++)
 		plain[resolve(zygote_open[i])] = &open_row;
+	for (size_t i = 0; variant == ALLOWED && i < ALLOW_ROWS; i++)
+		plain[resolve(allow_rows[i].name)] = &allow_rows[i];
 	for (uint32_t nr = 0; nr < NR_MAX; nr++) {
 		if (when[nr] && !plain[nr])
 			die("WHEN without a plain row", "number");
@@ -281,13 +294,13 @@ static void print_names(const char *table, uint32_t arch)
 	printf("};\n\n");
 }
 
-/* The guest's profile has a name: a hash of the program. */
-static void print_profile(void)
+/* A guest's profile has a name: a hash of the program. */
+static void print_profile(const char *name)
 {
 	unsigned char hash[SHA256_DIGEST_LENGTH];
 
 	SHA256((const unsigned char *)prog, prog_len * sizeof(prog[0]), hash);
-	printf("const char seccomp_guest_profile[] = \"");
+	printf("const char seccomp_%s_profile[] = \"", name);
 	for (int i = 0; i < 6; i++)
 		printf("%02x", hash[i]);
 	printf("\";\n\n");
@@ -297,15 +310,18 @@ int main(void)
 {
 	printf("/* Made by tools/seccomp-gen.c from src/kernel/seccomp*_table.h: do not edit. */\n"
 	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n");
-	build(&tables[FRONT], false);
+	build(&tables[FRONT], PLAIN);
 	print_filter("front");
-	build(&tables[GUEST], true);
+	build(&tables[GUEST], ZYGOTE);
 	print_filter("zygote");
 	build_last();
 	print_filter("last");
-	build(&tables[GUEST], false);
+	build(&tables[GUEST], PLAIN);
 	print_filter("guest");
-	print_profile();
+	print_profile("guest");
+	build(&tables[GUEST], ALLOWED);
+	print_filter("allow");
+	print_profile("allow");
 	print_names("names_x86_64", SCMP_ARCH_X86_64);
 	print_names("names_i386", SCMP_ARCH_X86);
 	printf("#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))\n\n"

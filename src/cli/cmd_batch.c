@@ -42,6 +42,7 @@ static const struct opt batch_opts[] = {
 	{ "lang", 'l', "NAME", NULL, OPT_STR, REQUEST_AT(language), NULL, 0, 0, 0, "language of lines that name none (default python)" },
 	{ "client", 0, "NAME", NULL, OPT_STR, REQUEST_AT(client), NULL, 0, 0, 0, "whose lines they are that do not say" },
 	REQUEST_LIMIT_OPTS
+	REQUEST_ALLOW_OPT
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ .name = NULL },
 };
@@ -283,6 +284,7 @@ int cmd_batch(int argc, char **argv)
 		status = cli_error(&e);
 		goto out;
 	}
+	request_configured(&o.req);
 	if (cli_parse(&cmd_batch_opts, argc, argv, &o, &rest, &arena, &status))
 		goto out;
 	if (!early) {

@@ -36,6 +36,9 @@ int cmd_config(int argc, char **argv)
 		if (!(o->flags & OPT_CONFIG))
 			continue;
 		opt_format(o, &r, value, sizeof(value));
+		/* A project's list narrows what the others say. */
+		for (size_t i = 0; o->kind == OPT_LIST && from == CONFIG_PROJECT && i < r.allow_project.n; i++)
+			printf("%-20s %s\n", "allow (narrowed to)", r.allow_project.v[i]);
 		printf("%-20s %-12s %s%s%s%s\n", o->name, value, config_source_name(from), c.paths[from][0] ? " (" : "",
 		       c.paths[from], c.paths[from][0] ? ")" : "");
 	}

@@ -12,6 +12,8 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "jar/allow.h"
+#include "run/bind.h"
 #include "run/config.h"
 #include "run/run.h"
 #include "run/state.h"
@@ -108,13 +110,51 @@ static json_t *json_list(const struct strlist *l)
 	return a;
 }
 
+/* The files that could be started: which, for which name, and why. */
+static json_t *allow_plan(const struct request *r, struct err *e)
+{
+	static const char *const kinds[] = { "named", "interpreter", "helper", "loader" };
+	static struct jar_spec spec;
+	static struct allow allow;
+	int fds[JAR_BINDS_MAX];
+	json_t *list = NULL;
+
+	for (size_t i = 0; i < r->programs.n; i++)
+		snprintf(spec.allow[spec.allow_count++], JAR_ALLOW_NAME, "%s", r->programs.v[i]);
+	for (size_t i = 0; i < r->ro.n; i++) {
+		int fd = -1;
+
+		if (bind_open(r->ro.v[i], &spec, &fd, e) < 0)
+			goto out;
+		fds[spec.bind_count - 1] = fd;
+	}
+	if (allow_resolve(&allow, &spec, fds, e) < 0)
+		goto out;
+	list = json_array();
+	for (size_t i = 0; i < allow.count; i++) {
+		const struct allow_item *it = &allow.items[i];
+
+		if (it->kind < ALLOW_FILES)
+			json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "path", it->path, "kind", kinds[it->kind], "for", it->by));
+	}
+out:
+	for (uint32_t i = 0; i < spec.bind_count; i++)
+		close(fds[i]);
+	return list;
+}
+
 /* The plan: what would be started, with what around it. */
 static int print_plan(const struct request *r, struct arena *a)
 {
+	struct err e = { 0 };
+	json_t *allow = r->programs.n ? allow_plan(r, &e) : json_null();
+
 	json_t *o = json_object(), *limits = json_object(), *files = json_array();
 	struct strlist cmd = { 0 }, env = { 0 }, compile = { 0 };
 	char *text;
 
+	if (!allow)
+		return cli_error(&e);
 	if (r->lang) {
 		run_command(r, r->lang->run, a, &cmd);
 		run_command(r, r->lang->compile, a, &compile);
@@ -148,6 +188,7 @@ static int print_plan(const struct request *r, struct arena *a)
 	json_object_set_new(o, "uid", json_integer((json_int_t)r->uid));
 	json_object_set_new(o, "hostname", json_string(r->hostname));
 	json_object_set_new(o, "network", json_string(r->network));
+	json_object_set_new(o, "allow", allow);
 	json_object_set_new(o, "writable", json_boolean(!r->no_write));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
@@ -266,6 +307,7 @@ int cmd_run(int argc, char **argv)
 		status = report_error(&e, &req, &res);
 		goto out;
 	}
+	request_configured(&req);
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		req.json = req.json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0;
 	if (opt_parse(&cmd_run_opts, argc, argv, &req, &rest, &arena, &e) < 0) {

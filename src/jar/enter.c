@@ -286,7 +286,10 @@ static bool own_tree(const char *path)
 
 int jar_landlock(const struct jar *j, struct err *e)
 {
-	bool rw = !(j->spec.flags & JAR_NO_WRITE);
+	bool rw = !(j->spec.flags & JAR_NO_WRITE), fenced = j->allow && !hook_disabled("allow_landlock");
+	/* Under an allow-list only the files of the list can be executed. */
+	enum landlock_right host = fenced ? LANDLOCK_READ : LANDLOCK_READ_EXEC;
+	enum landlock_right data = rw ? (fenced ? LANDLOCK_WRITE_NOEXEC : LANDLOCK_WRITE) : host;
 	int abi = j->landlock_abi;
 	/* Rights add up along a path: execution is granted where programs are, not at "/". */
 	const struct {
@@ -295,16 +298,16 @@ int jar_landlock(const struct jar *j, struct err *e)
 		bool when;
 	} rules[] = {
 		{ "/", LANDLOCK_READ, true },
-		{ "/usr", LANDLOCK_READ_EXEC, true },
-		{ "/bin", LANDLOCK_READ_EXEC, own_tree("/bin") },
-		{ "/sbin", LANDLOCK_READ_EXEC, own_tree("/sbin") },
-		{ "/lib", LANDLOCK_READ_EXEC, own_tree("/lib") },
-		{ "/lib32", LANDLOCK_READ_EXEC, own_tree("/lib32") },
-		{ "/lib64", LANDLOCK_READ_EXEC, own_tree("/lib64") },
-		{ "/libx32", LANDLOCK_READ_EXEC, own_tree("/libx32") },
-		{ "/workspace", rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
-		{ "/tmp", rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
-		{ ROOT_HOME, rw ? LANDLOCK_WRITE : LANDLOCK_READ_EXEC, true },
+		{ "/usr", host, true },
+		{ "/bin", host, own_tree("/bin") },
+		{ "/sbin", host, own_tree("/sbin") },
+		{ "/lib", host, own_tree("/lib") },
+		{ "/lib32", host, own_tree("/lib32") },
+		{ "/lib64", host, own_tree("/lib64") },
+		{ "/libx32", host, own_tree("/libx32") },
+		{ "/workspace", data, true },
+		{ "/tmp", data, true },
+		{ ROOT_HOME, data, true },
 		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, rw },
 		{ "/dev/null", LANDLOCK_DEVICE, true },
 		{ "/dev/zero", LANDLOCK_DEVICE, true },
@@ -322,7 +325,10 @@ int jar_landlock(const struct jar *j, struct err *e)
 		if (rules[i].when && landlock_allow(set, abi, rules[i].path, rules[i].right, e) < 0)
 			return -1;
 	for (uint32_t i = 0; i < j->spec.bind_count; i++)
-		if (landlock_allow(set, abi, j->spec.binds[i], LANDLOCK_READ_EXEC, e) < 0)
+		if (landlock_allow(set, abi, j->spec.binds[i], host, e) < 0)
+			return -1;
+	for (size_t i = 0; fenced && i < j->allow->count; i++)
+		if (j->allow->items[i].kind < ALLOW_FILES && landlock_allow(set, abi, j->allow->items[i].path, LANDLOCK_READ_EXEC, e) < 0)
 			return -1;
 	return take_fd(&set);
 }
@@ -342,7 +348,7 @@ static int enter_seccomp(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
 	struct jar_report r = { .type = REPORT_LISTENER };
-	int listener = seccomp_load_guest(e);
+	int listener = c->j->allow && !hook_disabled("allow_seccomp") ? seccomp_load_allow(e) : seccomp_load_guest(e);
 
 	if (listener < 0)
 		return -1;
@@ -368,10 +374,22 @@ static int split(char *words, uint64_t len, char **out, const char *what, struct
 	return 0;
 }
 
-static int exec_failed(const char *program, struct err *e)
+/* The kernel has refused: the allow-list says why. */
+static int exec_denied(const struct allow *a, const char *program, struct err *e)
+{
+	char names[220];
+
+	allow_names(a, names, sizeof(names));
+	err_set(e, ERR_DENIED, "'%.100s' may not be started here; allowed: %s", program, names);
+	return err_hint(e, "name it with --allow (or 'allow' of the request)");
+}
+
+static int exec_failed(const struct jar *j, const char *program, struct err *e)
 {
 	int saved = errno;
 
+	if (j->allow && (saved == ENOENT || saved == EACCES || saved == EPERM || saved == ENOTDIR))
+		return exec_denied(j->allow, program, e);
 	err_sys(e, "start '%.100s'", program);
 	e->kind = saved == ENOENT || saved == ENOTDIR ? ERR_NOT_FOUND : ERR_NOT_EXEC;
 	if (saved == ENOENT)
@@ -387,6 +405,7 @@ static int enter_exec(void *p, struct err *e)
 {
 	static char *argv[WORDS_MAX + 1], *envp[WORDS_MAX + 1];
 	struct feed_plan *plan = &((struct enter_ctx *)p)->plan;
+	const struct jar *j = ((struct enter_ctx *)p)->j;
 	struct jar_report r = { .type = REPORT_EXEC, .at_ns = clock_mono_ns() };
 	const char *path = NULL;
 	int best = ENOENT;
@@ -401,7 +420,7 @@ static int enter_exec(void *p, struct err *e)
 		return err_sys(e, "say that the guest starts");
 	if (strchr(argv[0], '/')) {
 		execve(argv[0], argv, envp);
-		return exec_failed(argv[0], e);
+		return exec_failed(j, argv[0], e);
 	}
 	for (char **v = envp; *v; v++)
 		if (strncmp(*v, "PATH=", 5) == 0)
@@ -418,7 +437,7 @@ static int enter_exec(void *p, struct err *e)
 		path = *end ? end + 1 : end;
 	}
 	errno = best;
-	return exec_failed(argv[0], e);
+	return exec_failed(j, argv[0], e);
 }
 
 /*

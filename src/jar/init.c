@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/hook.h"
+#include "jar/fence.h"
 #include "jar/root.h"
 #include "kernel/caps.h"
 #include "kernel/mount.h"
@@ -97,7 +98,8 @@ static int init_data(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 
-	return root_attach_data(c->j->root, c->j->data, NULL, c->j->spec.flags & JAR_NO_WRITE, e);
+	return root_attach_data(c->j->root, c->j->data, NULL,
+				(c->j->spec.flags & JAR_NO_WRITE ? MOUNT_ATTR_RDONLY : 0) | fence_data_attr(c->j), e);
 }
 
 static int init_binds(void *p, struct err *e)
@@ -110,6 +112,17 @@ static int init_binds(void *p, struct err *e)
 			return -1;
 	}
 	return 0;
+}
+
+/* An allow-list: /usr and its like are shown anew. Before what is attached in it. */
+static int init_fence(void *p, struct err *e)
+{
+	return fence_root(((struct init_ctx *)p)->j, e);
+}
+
+static int init_fence_binds(void *p, struct err *e)
+{
+	return fence_binds(((struct init_ctx *)p)->j, e);
 }
 
 static int init_attach_proc(void *p, struct err *e)
@@ -268,9 +281,11 @@ const struct step init_steps[] = {
 	{ "jar-root", NULL, init_root },
 	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
+	{ "jar-fence", NULL, init_fence },
 	{ "jar-devpts", NULL, init_devpts },
 	{ "jar-data", NULL, init_data },
 	{ "jar-binds", NULL, init_binds },
+	{ "jar-fence-binds", NULL, init_fence_binds },
 	{ "jar-attach-proc", NULL, init_attach_proc },
 	{ "jar-readonly", "readonly", init_readonly },
 	{ "jar-pivot", NULL, init_pivot },
@@ -312,12 +327,12 @@ static int warm_data(void *p, struct err *e)
 	if (j->data < 0)
 		return -1;
 	/* From 6.15 on the kernel copies parts of what is attached nowhere. */
-	if (root_show_data(j->root, j->data, false, e) == 0)
+	if (root_show_data(j->root, j->data, 0, e) == 0)
 		return 0;
 	if (e->sys != EINVAL)
 		return -1;
 	err_clear(e);
-	if (root_attach_data(j->root, j->data, ROOT_EMPTY, false, e) < 0)
+	if (root_attach_data(j->root, j->data, ROOT_EMPTY, 0, e) < 0)
 		return -1;
 	if (sys_umount2(ROOT_EMPTY, MNT_DETACH) < 0)
 		return err_sys(e, "detach the data file system");

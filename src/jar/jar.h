@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "jar/allow.h"
 #include "jar/feed.h"
 #include "jar/spec.h"
 #include "jar/step.h"
@@ -47,6 +48,7 @@ struct jar {
 	int data;		  /* writable file system */
 	int net, user;		  /* its network namespace (-1: the host's) and U2, for init to enter */
 	int binds[JAR_BINDS_MAX]; /* sources; descriptors of mounts */
+	struct allow *allow;	  /* what can be started; NULL: whatever is there */
 	int init_pidfd;
 	pid_t init_pid;
 	int control;		  /* maker's end: init lives as long as it is open */

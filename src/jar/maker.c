@@ -16,7 +16,10 @@
 #include "base/fd.h"
 #include "base/hook.h"
 #include "jar/feed.h"
+#include "jar/loader.h"
+#include "jar/programs.h"
 #include "jar/root.h"
+#include "jar/starts.h"
 #include "kernel/idmap.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
@@ -37,6 +40,7 @@ struct maker {
 	bool made;
 	bool ready_used; /* init's own gate byte went to the first guest */
 	struct guest guest;
+	struct starts starts;
 };
 
 /* ---- prepared before any request is there ---- */
@@ -160,6 +164,51 @@ static int open_binds(struct maker *m, const struct maker_msg *msg, int *fds, st
 	return 0;
 }
 
+/* A loader without room for its guard: refused, unless less is accepted. */
+static int check_loaders(struct maker *m, const struct allow *a, struct err *e)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		auto_close int fd = -1;
+
+		if (a->items[i].kind != ALLOW_LOADER)
+			continue;
+		fd = open(a->items[i].path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && loader_can_guard(fd) && allow_bind_of(&m->jar.spec, a->items[i].path) < 0 && !hook_disabled("loader_room"))
+			continue;
+		m->jar.missing |= JAR_MISSING_LOADER;
+		if (m->jar.spec.flags & JAR_DEGRADED)
+			continue;
+		err_set(e, ERR_SETUP, "--allow: the ELF loader %.150s cannot be guarded: it could be used as a program", a->items[i].path);
+		return err_hint(e, "accept that with --allow-degraded");
+	}
+	return 0;
+}
+
+/* Which programs can be started, and which lie where code can be mapped from. */
+static int resolve_allow(struct maker *m, int cache, struct err *e)
+{
+	static struct allow allow;
+	const char *trees[ALLOW_ITEMS];
+	char *masks = NULL;
+	size_t n = 0;
+
+	if (!(m->jar.spec.flags & JAR_ALLOW))
+		return 0;
+	if (allow_resolve(&allow, &m->jar.spec, m->jar.binds, e) < 0)
+		return -1;
+	for (size_t i = 0; i < allow.count; i++)
+		if (allow.items[i].kind == ALLOW_TREE)
+			trees[n++] = allow.items[i].path;
+	/* Kept as long as we live: init makes the masks. */
+	if (programs_find(trees, n, cache, &masks, &allow.masks_len, e) < 0)
+		return -1;
+	if (check_loaders(m, &allow, e) < 0)
+		return -1;
+	allow.masks = masks;
+	m->jar.allow = &allow;
+	return 0;
+}
+
 /* The network namespace and U2, with U2's maps: the guest and init, each one id of U1. */
 static int take_spaces(struct maker *m, struct err *e)
 {
@@ -223,7 +272,8 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 	j->spec = msg->spec;
 	if (step_point("jar-users", e) < 0 ||
 	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 ||
-	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-disk", e) < 0)
+	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-allow", e) < 0 ||
+	    resolve_allow(m, j->spec.flags & JAR_CACHE ? fds[j->spec.bind_count] : -1, e) < 0 || step_point("jar-disk", e) < 0)
 		return -1;
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
 	if (j->data < 0 || take_spaces(m, e) < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
@@ -276,6 +326,7 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make a report channel");
 	/* Born in the jar's pid namespace, as all our children since init. */
+	starts_init(&m->starts, j->allow);
 	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
@@ -415,6 +466,20 @@ static void on_guest_report(struct maker *m)
 	say(m, &out, MAKER_STARTED, NULL, 0);
 }
 
+/* A start under an allow-list: looked at, then the kernel's to decide. */
+static void on_guest_start(struct maker *m, const struct seccomp_event *ev)
+{
+	struct pollfd report = { m->guest.report, POLLIN, 0 };
+
+	/* Whether the program has begun: its channel has ended before this call was made, but perhaps after we last looked. */
+	while (!m->guest.started && m->guest.report >= 0 && poll(&report, 1, 0) > 0) {
+		on_guest_report(m);
+		report.fd = m->guest.report;
+	}
+	starts_see(&m->starts, m->guest.listener, ev, m->guest.started, clock_mono_ns());
+	seccomp_go_on(m->guest.listener, ev);
+}
+
 static void on_guest_syscall(struct maker *m)
 {
 	struct maker_msg out = { 0 };
@@ -422,6 +487,10 @@ static void on_guest_syscall(struct maker *m)
 	if (seccomp_read_event(m->guest.listener, &out.evidence.syscall) < 0) {
 		if (errno != ENOENT && errno != EINTR)
 			fd_close(&m->guest.listener);
+		return;
+	}
+	if (m->jar.allow && seccomp_is_start(&out.evidence.syscall)) {
+		on_guest_start(m, &out.evidence.syscall);
 		return;
 	}
 	out.evidence.has_syscall = 1;
@@ -440,6 +509,11 @@ static void on_guest_exit(struct maker *m)
 	/* Reports that are still unread come first: a failed step explains this exit. */
 	while (g->report >= 0)
 		on_guest_report(m);
+	if (m->starts.denied.count || m->starts.denied.unseen) {
+		out.denied = m->starts.denied;
+		say(m, &out, MAKER_DENIED, NULL, 0);
+		memset(&out, 0, sizeof(out));
+	}
 	out.evidence.ended_ns = clock_mono_ns();
 	out.evidence.code = info.si_code;
 	out.evidence.status = info.si_status;
@@ -455,7 +529,7 @@ static void on_guest_exit(struct maker *m)
 static const struct maker_op {
 	unsigned min_fds, max_fds;
 } ops[] = {
-	[MAKER_MAKE] = { 0, JAR_BINDS_MAX },
+	[MAKER_MAKE] = { 0, JAR_BINDS_MAX + 1 },
 	[MAKER_START] = { 4, 4 + CGROUP_CTLS },
 	[MAKER_SCRUB] = { 0, 0 },
 	[MAKER_END] = { 0, 0 },
@@ -465,12 +539,12 @@ static const struct maker_op {
 static void on_keeper(struct maker *m)
 {
 	static struct maker_msg msg;
-	int fds[JAR_BINDS_MAX];
+	int fds[JAR_BINDS_MAX + 1];
 	unsigned nfds;
-	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX, &nfds);
+	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX + 1, &nfds);
 
 	if (n != sizeof(msg) || msg.type < MAKER_MAKE || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
-	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
+	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_MAKE && nfds != msg.spec.bind_count + !!(msg.spec.flags & JAR_CACHE)) || (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
 		_exit(0); /* init's death signal ends the jar */
 	switch (msg.type) {
 	case MAKER_MAKE:
@@ -516,7 +590,12 @@ void maker_main(int sock, const struct jar_ids *ids)
 			{ m.sock, POLLIN, 0 },
 		};
 
-		if (poll(p, 5, -1) < 0)
+		int wait = m.jar.allow && m.guest.listener >= 0 ? starts_wait_ms(&m.starts, clock_mono_ns()) : 0;
+
+		/* Too many starts in this second: they wait, all else does not. */
+		if (wait)
+			p[1].fd = -1;
+		if (poll(p, 5, wait ? wait : -1) < 0)
 			continue;
 		if (p[0].revents && m.guest.report >= 0)
 			on_guest_report(&m);

@@ -8,7 +8,7 @@
 
 enum maker_type {
 	/* keeper to maker */
-	MAKER_MAKE = 1,	 /* spec; descriptors: bind sources */
+	MAKER_MAKE = 1,	 /* spec; descriptors: bind sources, then with JAR_CACHE that file */
 	MAKER_START,	 /* limits; descriptors: stdin, stdout, stderr, feed, `tasks` v1 cgroups, then the v2 one if `v2` */
 	MAKER_SCRUB,	 /* end every process but init */
 	MAKER_END,	 /* end the jar, init too */
@@ -19,6 +19,7 @@ enum maker_type {
 	MAKER_STARTED,	 /* evidence.started_ns */
 	MAKER_EXITED,	 /* evidence: status, times, rusage */
 	MAKER_SYSCALL,	 /* evidence.syscall */
+	MAKER_DENIED,	 /* denied: before MAKER_EXITED, when there are any */
 	MAKER_SCRUBBED,
 	MAKER_ENDED,
 	MAKER_EXPORTED,
@@ -35,6 +36,7 @@ struct maker_msg {
 		struct export_req export;
 		struct jar_facts facts;
 		struct jar_evidence evidence;
+		struct jar_denied denied;
 		struct err err;
 	};
 };

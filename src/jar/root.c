@@ -291,13 +291,12 @@ int root_data(uint64_t disk_bytes, uid_t guest, struct err *e)
 	return take_fd(&data);
 }
 
-int root_show_data(int root, int data, bool read_only, struct err *e)
+int root_show_data(int root, int data, uint64_t attr, struct err *e)
 {
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
 		const struct root_place *p = &root_places[i];
 		auto_close int mnt = mount_copy(data, p->name, false,
-						MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-							(read_only ? MOUNT_ATTR_RDONLY : 0) |
+						MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attr |
 							(p->exec ? 0 : MOUNT_ATTR_NOEXEC), e);
 
 		if (mnt < 0 || mount_attach(mnt, root, p->path + 1, e) < 0)
@@ -306,15 +305,21 @@ int root_show_data(int root, int data, bool read_only, struct err *e)
 	return 0;
 }
 
-int root_attach_data(int root, int data, const char *place, bool read_only, struct err *e)
+const char *root_spare(int mnt, struct err *e)
 {
-	size_t at;
+	size_t at = 0;
 
+	/* Not on the template's folder: start with the next. */
+	return attach_spare(mnt, 1, &at, e) < 0 ? NULL : spare[at];
+}
+
+int root_attach_data(int root, int data, const char *place, uint64_t attr, struct err *e)
+{
 	/* Only a mount of the own namespace can be copied (before 6.15), so the whole is attached to the old tree, which
-	 * pivot_root takes away. Not on the template's folder: start with the next. */
-	if (place ? mount_attach(data, root, place + 1, e) < 0 : attach_spare(data, 1, &at, e) < 0)
+	 * pivot_root takes away. */
+	if (place ? mount_attach(data, root, place + 1, e) < 0 : !root_spare(data, e))
 		return -1;
-	return root_show_data(root, data, read_only, e);
+	return root_show_data(root, data, attr, e);
 }
 
 bool root_bind_path_ok(const char *path)

@@ -21,6 +21,9 @@ extern const char root_node_js[];
  */
 int root_build(const char **where, uint32_t *missing, struct err *e);
 
+/* Attaches `mnt` to a spare folder of the host's tree (which pivot_root takes away) and says which; NULL on failure. */
+const char *root_spare(int mnt, struct err *e);
+
 /* A folder of the template in which nothing is ever seen: a place to attach what is to be taken apart. */
 #define ROOT_EMPTY "/run"
 
@@ -45,10 +48,10 @@ struct root_place {
 extern const struct root_place root_places[ROOT_PLACES];
 
 /* In the jar's own mount namespace, before pivot: shows the data file system's folders in the template. It is attached to `at` for that, a
- * folder that nobody sees later (NULL: a spare one of the host's). */
-int root_attach_data(int root, int data, const char *at, bool read_only, struct err *e);
+ * folder that nobody sees later (NULL: a spare one of the host's). `attr` is added to what each place has. */
+int root_attach_data(int root, int data, const char *at, uint64_t attr, struct err *e);
 /* The same where the kernel copies from what is attached nowhere; EINVAL elsewhere. */
-int root_show_data(int root, int data, bool read_only, struct err *e);
+int root_show_data(int root, int data, uint64_t attr, struct err *e);
 /* Attaches one bind source at `path` (absolute, in the jar), making what leads there. */
 int root_attach_bind(int root, int mnt, const char *path, uid_t guest, struct err *e);
 /* A bind target that may be asked for: absolute, clean, not over what the jar itself is made of. */

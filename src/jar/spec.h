@@ -11,12 +11,16 @@
 #define JAR_BINDS_MAX	24
 #define JAR_PATH_MAX	256
 #define JAR_GLOBS_MAX	16
+#define JAR_ALLOW_MAX	64
+#define JAR_ALLOW_NAME	128
 
 enum jar_flag {
 	JAR_NET_HOST = 1 << 0, /* the host's network instead of an empty one */
 	JAR_NO_WRITE = 1 << 1, /* nothing in the jar is writable */
 	JAR_DEGRADED = 1 << 2, /* start although a guard is missing on this host */
-	JAR_FLAGS = (1 << 3) - 1,
+	JAR_ALLOW = 1 << 3,    /* only the programs of `allow` can be started */
+	JAR_CACHE = 1 << 4,    /* with JAR_ALLOW: the last descriptor is a file where the maker may remember what it found (programs.h) */
+	JAR_FLAGS = (1 << 5) - 1,
 };
 
 struct jar_limits {
@@ -34,6 +38,8 @@ struct jar_spec {
 	uint64_t pids;	     /* of the first guest; the keeper sets it to 0 where a cgroup counts them */
 	char hostname[65];
 	char binds[JAR_BINDS_MAX][JAR_PATH_MAX]; /* where in the jar */
+	uint32_t allow_count;
+	char allow[JAR_ALLOW_MAX][JAR_ALLOW_NAME]; /* names, or paths of the jar (allow.h) */
 };
 
 /* Guards that a host may not have. Those of JAR_REQUIRED refuse the run unless JAR_DEGRADED is set. */
@@ -47,8 +53,9 @@ enum jar_missing {
 	JAR_MISSING_CPU		  = 1 << 6,
 	JAR_MISSING_GROUPS	  = 1 << 7, /* the caller's supplementary groups cannot be dropped */
 	JAR_MISSING_NETNS	  = 1 << 8, /* asked for: network host */
-	JAR_MISSING_COUNT	  = 9,
-	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK,
+	JAR_MISSING_LOADER	  = 1 << 9, /* with an allow-list: the ELF loader could not be guarded (loader.h) */
+	JAR_MISSING_COUNT	  = 10,
+	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER,
 };
 
 extern const char *const jar_missing_names[JAR_MISSING_COUNT];
@@ -75,6 +82,20 @@ struct jar_evidence {
 	uint32_t disk_full;	       /* the file system was seen full */
 	uint32_t has_syscall;
 	struct seccomp_event syscall;
+};
+
+/* Starts that were asked for and not allowed, as far as they were seen (starts.h): evidence for people, not the guard. */
+#define JAR_DENIED_MAX	16
+#define JAR_DENIED_NAME 124
+
+struct jar_denied {
+	uint32_t count;	 /* refused, those of the list included */
+	uint32_t unseen; /* starts that nobody looked at: there were too many */
+	uint32_t names;
+	struct {
+		uint32_t count;
+		char name[JAR_DENIED_NAME]; /* printable */
+	} list[JAR_DENIED_MAX];
 };
 
 enum jar_ended {

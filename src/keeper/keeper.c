@@ -141,12 +141,16 @@ static void cleanup(struct keeper *k)
 
 static int check_spec(const struct jar_spec *s, unsigned nfds, struct err *e)
 {
-	if (s->flags & ~(uint32_t)JAR_FLAGS || s->bind_count > JAR_BINDS_MAX || s->bind_count != nfds ||
+	if (s->flags & ~(uint32_t)JAR_FLAGS || s->bind_count > JAR_BINDS_MAX || s->bind_count + !!(s->flags & JAR_CACHE) != nfds ||
+	    s->allow_count > JAR_ALLOW_MAX || !!(s->flags & JAR_ALLOW) != !!s->allow_count || (s->flags & JAR_CACHE && !s->allow_count) ||
 	    s->uid > 65535 || !memchr(s->hostname, 0, sizeof(s->hostname)) || s->disk_bytes < 4096)
 		return err_set(e, ERR_INTERNAL, "the jar's specification is out of range");
 	for (uint32_t i = 0; i < s->bind_count; i++)
 		if (!memchr(s->binds[i], 0, JAR_PATH_MAX) || !root_bind_path_ok(s->binds[i]))
 			return err_set(e, ERR_INTERNAL, "a bind target is not allowed");
+	for (uint32_t i = 0; i < s->allow_count; i++)
+		if (!memchr(s->allow[i], 0, JAR_ALLOW_NAME) || !allow_name_ok(s->allow[i]))
+			return err_set(e, ERR_INTERNAL, "a name of the allow-list is no name");
 	return 0;
 }
 
@@ -185,7 +189,7 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 	if (k->slot.rootless)
 		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
 	msg.mounts = 1;
-	for (unsigned i = 0; i < nfds; i++) {
+	for (unsigned i = 0; i < k->spec.bind_count; i++) {
 		int mnt = mount_copy(fds[i], "", false, ROOT_BIND_ATTR, e);
 
 		if (mnt < 0)
@@ -292,7 +296,7 @@ static const struct keeper_op {
 	unsigned min_fds, max_fds; /* descriptors that must ride along */
 	keeper_fn *run;
 } keeper_ops[KEEPER_OPS] = {
-	[KEEPER_MAKE]	= { sizeof(struct keeper_make),	  0, JAR_BINDS_MAX, keeper_make },
+	[KEEPER_MAKE]	= { sizeof(struct keeper_make),	  0, JAR_BINDS_MAX + 1, keeper_make },
 	[KEEPER_START]	= { sizeof(struct keeper_start),  4, 4, keeper_start },
 	[KEEPER_KILL]	= { sizeof(struct keeper_kill),	  0, 0, keeper_kill },
 	[KEEPER_SIGNAL] = { sizeof(struct keeper_signal), 0, 0, keeper_signal },
@@ -310,10 +314,10 @@ static bool on_front(struct keeper *k)
 		struct keeper_start start;
 		struct keeper_export export;
 	} req;
-	int fds[JAR_BINDS_MAX];
+	int fds[JAR_BINDS_MAX + 1];
 	unsigned nfds = 0;
 	struct err e = { 0 };
-	ssize_t n = fd_recv(k->front, &req, sizeof(req), fds, JAR_BINDS_MAX, &nfds);
+	ssize_t n = fd_recv(k->front, &req, sizeof(req), fds, JAR_BINDS_MAX + 1, &nfds);
 	const struct keeper_op *op;
 
 	if (n < (ssize_t)sizeof(req.op) || req.op == 0 || req.op >= KEEPER_OPS)
@@ -456,6 +460,10 @@ static bool on_maker(struct keeper *k)
 		k->watch.ev.has_syscall = 1;
 		k->watch.ev.syscall = msg.evidence.syscall;
 		end_guest(k, JAR_ENDED_SYSCALL);
+		break;
+	case MAKER_DENIED:
+		ev.denied = msg.denied;
+		tell(k, KEEPER_DENIED, &ev);
 		break;
 	case MAKER_EXITED:
 		on_exited(k, &msg);
@@ -617,7 +625,7 @@ static int print_steps(void)
 {
 	static const char *const points[] = { "keeper-rights", "keeper-slot", "maker-clone", "maker-maps", "cgroup-make",
 					      "cgroup-limits", "jar-users", "jar-sources", "jar-maps",
-					      "jar-disk", "jar-clone", "guest-clone" };
+					      "jar-allow", "jar-disk", "jar-clone", "guest-clone" };
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
 		puts(points[i]);

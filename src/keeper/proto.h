@@ -9,7 +9,7 @@
 #define KEEPER_FD 3 /* the keeper finds its socket here */
 
 enum keeper_op_id {
-	KEEPER_MAKE = 1, /* a jar; descriptors: one source for each bind */
+	KEEPER_MAKE = 1, /* a jar; descriptors: one source for each bind, with JAR_CACHE one more */
 	KEEPER_START,	 /* a guest in it; descriptors: stdin, stdout, stderr, feed */
 	KEEPER_KILL,	 /* end the guest and say why it was ended */
 	KEEPER_SIGNAL,	 /* pass a signal to the guest's main process */
@@ -52,6 +52,7 @@ struct keeper_export {
 enum keeper_event_type {
 	KEEPER_MADE = 1, /* facts */
 	KEEPER_STARTED,	 /* evidence.started_ns */
+	KEEPER_DENIED,	 /* denied: before KEEPER_EXITED, when there are any */
 	KEEPER_EXITED,	 /* evidence */
 	KEEPER_SCRUBBED,
 	KEEPER_ENDED,
@@ -64,6 +65,7 @@ struct keeper_event {
 	union {
 		struct jar_facts facts;
 		struct jar_evidence evidence;
+		struct jar_denied denied;
 		struct err err;
 	};
 };

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/hook.h"
 #include "kernel/sys.h"
 
 /* Debian 12's headers stop at ABI 2; these are the kernel's numbers (include/uapi/linux/landlock.h). */
@@ -43,7 +44,7 @@ static uint64_t fs_rights(int abi)
 
 int landlock_abi(void)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
+	long abi = hook_disabled("landlock_abi") ? -1 : syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
 
 	return abi < 0 ? 0 : (int)abi;
 }

@@ -3,6 +3,7 @@
 #include "kernel/seccomp.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,6 +23,15 @@ static int load(const struct sock_filter *filter, size_t len, unsigned flags, st
 int seccomp_load_guest(struct err *e)
 {
 	return load(seccomp_guest_filter, seccomp_guest_filter_len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e);
+}
+
+int seccomp_load_allow(struct err *e)
+{
+	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	/* A start that waits for us is not to be begun anew by each signal (from 5.19 on). */
+	int fd = load(seccomp_allow_filter, seccomp_allow_filter_len, flags | (1U << 5), e); /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
+
+	return fd < 0 && e->sys == EINVAL ? load(seccomp_allow_filter, seccomp_allow_filter_len, flags, e) : fd;
 }
 
 int seccomp_load_zygote(struct err *e)
@@ -47,9 +57,32 @@ int seccomp_read_event(int listener, struct seccomp_event *out)
 	memset(&n, 0, sizeof(n));
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
 		return -1;
-	/* Only what was copied above is used, and the only answer is death: nothing to race for. */
+	/* Only what was copied above is used. The answer is death, or for starts under an allow-list that the kernel decides: nothing to race for. */
 	out->pid = n.pid;
 	out->arch = n.data.arch;
 	out->nr = n.data.nr;
+	out->id = n.id;
+	for (int i = 0; i < 6; i++)
+		out->args[i] = n.data.args[i];
 	return 0;
+}
+
+bool seccomp_is_start(const struct seccomp_event *ev)
+{
+	return ev->arch == AUDIT_ARCH_X86_64 && (ev->nr == SYS_execve || ev->nr == SYS_execveat);
+}
+
+void seccomp_go_on(int listener, const struct seccomp_event *ev)
+{
+	struct seccomp_notif_resp r = { .id = ev->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+
+	/* ENOENT: it died meanwhile. */
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
+}
+
+bool seccomp_still_waits(int listener, const struct seccomp_event *ev)
+{
+	uint64_t id = ev->id;
+
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }

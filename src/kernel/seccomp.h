@@ -14,8 +14,11 @@ extern const size_t seccomp_guest_filter_len;
 /* The guest's, split in two for zygotes: one that they and their children live under, and what a child adds. */
 extern const struct sock_filter seccomp_zygote_filter[], seccomp_last_filter[];
 extern const size_t seccomp_zygote_filter_len, seccomp_last_filter_len;
+/* The guest's for a jar with an allow-list: execve and execveat are reported too (and go on), there is no memfd_create. */
+extern const struct sock_filter seccomp_allow_filter[];
+extern const size_t seccomp_allow_filter_len;
 /* First 12 hex digits of the SHA-256 of the filter: the profile's name in results. */
-extern const char seccomp_guest_profile[];
+extern const char seccomp_guest_profile[], seccomp_allow_profile[];
 
 /* The front's own, while it reads foreign bytes (seccomp_front_table.h). */
 extern const struct sock_filter seccomp_front_filter[];
@@ -27,21 +30,30 @@ int seccomp_load_front(struct err *e);
 /* Loads the guest filter into the calling process. Returns the descriptor on which the kernel reports calls
  * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs. */
 int seccomp_load_guest(struct err *e);
+/* The same with an allow-list. */
+int seccomp_load_allow(struct err *e);
 /* The same for a zygote: its children inherit filter and listener. */
 int seccomp_load_zygote(struct err *e);
 /* What a zygote's child adds. 0 or -1. */
 int seccomp_load_last(struct err *e);
 
-/* A call of the kill set, as the kernel told it. */
+/* A call that was reported, as the kernel told it. */
 struct seccomp_event {
 	uint32_t pid;	/* in the reader's pid namespace */
 	uint32_t arch;	/* AUDIT_ARCH_* */
 	int32_t nr;
+	uint64_t id;
+	uint64_t args[6];
 };
 
 /* Reads one report from a listener; 0, or -1 when it was withdrawn (the caller died). The caller stays
  * blocked in the kernel until it is killed or the listener is closed. */
 int seccomp_read_event(int listener, struct seccomp_event *out);
+/* Whether it is a start of a program, which seccomp_go_on() lets the kernel decide on: all else that is reported ends in death. */
+bool seccomp_is_start(const struct seccomp_event *ev);
+void seccomp_go_on(int listener, const struct seccomp_event *ev);
+/* Whether its caller still waits: else what was read of that process meanwhile may be another's. */
+bool seccomp_still_waits(int listener, const struct seccomp_event *ev);
 
 /* "reboot", or NULL for a number that this build does not know. */
 const char *seccomp_syscall_name(uint32_t arch, int nr);

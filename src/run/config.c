@@ -107,6 +107,33 @@ static int set_pool(struct config *c, struct fy_node *n, const char *path, struc
 	return 0;
 }
 
+/* A list takes the place of that of the file before. A project's is kept apart: it narrows. */
+static int set_list(const struct opt *o, struct request *r, enum config_source from, const char *path, struct fy_node *value, struct arena *a,
+		    struct err *e)
+{
+	struct strlist *l = from == CONFIG_PROJECT ? &r->allow_project : (struct strlist *)((char *)r + o->at);
+	const char *text = fy_node_get_scalar0(value);
+	struct fy_node *item;
+	void *it = NULL;
+
+	if (from == CONFIG_PROJECT && !(o->flags & OPT_TIGHTEN))
+		return bad(e, path, o->name, "cannot be set by a project's file");
+	*l = (struct strlist){ 0 };
+	if (text)
+		strlist_add(a, l, arena_dup(a, text));
+	else if (!fy_node_is_sequence(value))
+		return bad(e, path, o->name, "must be a list of names");
+	while (!text && (item = fy_node_sequence_iterate(value, &it))) {
+		if (!fy_node_get_scalar0(item))
+			return bad(e, path, o->name, "must be a list of names");
+		strlist_add(a, l, arena_dup(a, fy_node_get_scalar0(item)));
+	}
+	/* An empty list is one, too. */
+	if (!l->n)
+		strlist_add(a, l, "");
+	return 0;
+}
+
 static int set_key(struct config *c, struct request *r, enum config_source from, const char *path, const char *key,
 		   struct fy_node *value, struct arena *a, struct err *e)
 {
@@ -124,6 +151,12 @@ static int set_key(struct config *c, struct request *r, enum config_source from,
 	}
 	if (!o || !(o->flags & OPT_CONFIG))
 		return bad(e, path, key, from == CONFIG_PROJECT ? "cannot be set by a project's file" : "is not a setting");
+	if (o->kind == OPT_LIST) {
+		if (set_list(o, r, from, path, value, a, e) < 0)
+			return -1;
+		c->from[o - request_opts] = from;
+		return 0;
+	}
 	if (!text)
 		return bad(e, path, key, "must be a single value");
 	if (opt_set(o, r, text, arena_fmt(a, "%s: %s", path, key), a, e) < 0) {
@@ -172,6 +205,8 @@ static int load_env(struct config *c, struct request *r, struct arena *a, struct
 		text = getenv(name);
 		if (!text)
 			continue;
+		if (o->kind == OPT_LIST)
+			*(struct strlist *)((char *)r + o->at) = (struct strlist){ 0 };
 		if (opt_set(o, r, text, name, a, e) < 0)
 			return -1;
 		c->from[o - request_opts] = CONFIG_ENV;

@@ -3,6 +3,7 @@
 #include "run/link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "keeper/proto.h"
 #include "run/bind.h"
 #include "run/client.h"
+#include "run/state.h"
 
 void link_close_fds(const int *fds, unsigned count)
 {
@@ -33,10 +35,36 @@ static int ask_plain(struct link *l, uint32_t op, struct err *e)
 	return ask(l, &p, sizeof(p), NULL, 0, e);
 }
 
+/* Where makers remember which files are programs; without it they look each time. */
+static int open_cache(void)
+{
+	char path[512];
+
+	if (state_dir(path, sizeof(path) - 16, NULL) < 0)
+		return -1;
+	strcat(path, "/programs");
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+/* The allow-list, in front of the descriptors' end. */
+static unsigned add_allow(struct jar_spec *spec, const struct request *req, int *fds)
+{
+	int cache = req->programs.n ? open_cache() : -1;
+
+	for (size_t i = 0; i < req->programs.n; i++)
+		snprintf(spec->allow[spec->allow_count++], JAR_ALLOW_NAME, "%s", req->programs.v[i]);
+	spec->flags |= req->programs.n ? JAR_ALLOW : 0;
+	if (cache < 0)
+		return spec->bind_count;
+	spec->flags |= JAR_CACHE;
+	fds[spec->bind_count] = cache;
+	return spec->bind_count + 1;
+}
+
 static int direct_make(struct link *l, const struct request *req, bool keep, struct err *e)
 {
 	static struct keeper_make m;
-	int fds[JAR_BINDS_MAX];
+	int fds[JAR_BINDS_MAX + 1];
 
 	(void)keep;
 	memset(&m, 0, sizeof(m));
@@ -57,7 +85,7 @@ static int direct_make(struct link *l, const struct request *req, bool keep, str
 		}
 		fds[m.spec.bind_count - 1] = take_fd(&fd);
 	}
-	return ask(l, &m, sizeof(m), fds, m.spec.bind_count, e);
+	return ask(l, &m, sizeof(m), fds, add_allow(&m.spec, req, fds), e);
 }
 
 static int direct_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)
@@ -122,6 +150,10 @@ static void direct_ready(struct watch *w, uint32_t events)
 	case KEEPER_MADE:
 		out.type = LINK_MADE;
 		out.facts = &ev.facts;
+		break;
+	case KEEPER_DENIED:
+		out.type = LINK_DENIED;
+		out.denied = &ev.denied;
 		break;
 	case KEEPER_EXITED:
 		out.type = LINK_EXITED;

@@ -10,6 +10,7 @@
 
 enum link_event_type {
 	LINK_MADE,     /* facts */
+	LINK_DENIED,   /* denied: before LINK_EXITED, when there are any */
 	LINK_EXITED,   /* evidence; facts where LINK_MADE did not bring them */
 	LINK_SCRUBBED, /* nothing of the guest before is left */
 	LINK_ENDED,    /* all in the jar is dead */
@@ -24,6 +25,7 @@ struct link_event {
 	enum link_event_type type;
 	const struct jar_facts *facts; /* NULL: none */
 	const struct jar_evidence *evidence;
+	const struct jar_denied *denied;
 	const struct err *err;
 	int fd;
 	const int *fds;

@@ -15,6 +15,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "jar/allow.h"
 #include "jar/feed.h"
 #include "jar/root.h"
 
@@ -43,6 +44,7 @@ const struct opt request_opts[] = {
 	  "nothing is writable, not even /workspace" },
 	{ "net", 0, "none|host", "none", OPT_STR, AT(network), "network", 0, 0, OPT_CONFIG,
 	  "network: none, or the host's where the operator allows it" },
+	REQUEST_ALLOW_OPT
 	{ "image", 0, "NAME", NULL, OPT_STR, AT(image), "image", 0, 0, 0, "reserved for images" },
 	{ "request", 0, "FILE|-", NULL, OPT_STR, AT(request_path), NULL, 0, 0, OPT_NO_JSON, "read a request object (JSON)" },
 	{ "id", 0, "ID", NULL, OPT_STR, AT(id), "id", 0, 0, 0, "a name of yours for this run, echoed in the result" },
@@ -215,6 +217,13 @@ static int json_files(json_t *v, struct request *r, struct arena *a, struct err 
 	return 0;
 }
 
+/* A list of its own: it narrows what the command line allows. */
+static int json_allow(json_t *v, struct request *r, struct arena *a, struct err *e)
+{
+	r->allow_in_request = true;
+	return json_strings(v, "allow", &r->allow_request, a, e);
+}
+
 /* Fields that no option row describes. 1: handled, 0: not one of them, -1: error. */
 static int json_special(const char *field, json_t *v, struct request *r, struct arena *a, struct err *e)
 {
@@ -230,6 +239,8 @@ static int json_special(const char *field, json_t *v, struct request *r, struct 
 		rc = json_env(v, r, a, e);
 	else if (strcmp(field, "files") == 0)
 		rc = json_files(v, r, a, e);
+	else if (strcmp(field, "allow") == 0)
+		rc = json_allow(v, r, a, e);
 	else
 		return 0;
 	return rc < 0 ? -1 : 1;
@@ -528,6 +539,105 @@ static int check_words(const struct request *r, struct err *e)
 	return check_env(r, e);
 }
 
+/* ---- the allow-list ---- */
+
+static bool has_word(const struct strlist *l, const char *word)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i] + (l->v[i][0] == '?'), word + (*word == '?')) == 0)
+			return true;
+	return false;
+}
+
+/* "git,default" in single names; those of a set may be missing on the host. */
+static int split_names(const struct strlist *in, struct strlist *out, struct arena *a, struct err *e)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		for (const char *s = in->v[i]; *s;) {
+			size_t n = strcspn(s, ",");
+			const char *name = arena_dup_len(a, s, n);
+			char word[JAR_ALLOW_NAME];
+			bool set = false;
+
+			s += n + (s[n] == ',');
+			for (size_t k = 0; allow_set_at(name, k, word, sizeof(word)); k++) {
+				set = true;
+				if (!has_word(out, word))
+					strlist_add(a, out, arena_fmt(a, "?%s", word));
+			}
+			if (set)
+				continue;
+			if (*name == '?' || !allow_name_ok(name)) {
+				err_set(e, ERR_REQUEST, "--allow: '%.60s' is not a program's name", name);
+				return err_hint(e, "names like git, or absolute paths of the jar like /usr/bin/git, with commas between them");
+			}
+			if (!has_word(out, name))
+				strlist_add(a, out, name);
+		}
+	}
+	return 0;
+}
+
+/* What both name. */
+static void narrow(struct strlist *list, const struct strlist *by, struct arena *a)
+{
+	struct strlist out = { 0 };
+
+	for (size_t i = 0; i < list->n; i++)
+		if (has_word(by, list->v[i]))
+			strlist_add(a, &out, list->v[i]);
+	*list = out;
+}
+
+/* The operator's or the command line's; a project's file and a request object can only narrow it, or begin it. Names are compared as they are written. */
+static int resolve_allow(struct request *r, struct arena *a, struct err *e)
+{
+	const struct {
+		const struct strlist *list;
+		bool given;
+	} from[] = {
+		{ r->allow.n ? &r->allow : &r->allow_config, r->allow.n || r->allow_config.n },
+		{ &r->allow_project, r->allow_project.n > 0 },
+		{ &r->allow_request, r->allow_in_request },
+	};
+	bool any = false;
+
+	r->programs = (struct strlist){ 0 };
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		struct strlist names = { 0 };
+
+		if (!from[i].given)
+			continue;
+		if (split_names(from[i].list, &names, a, e) < 0)
+			return -1;
+		if (any)
+			narrow(&r->programs, &names, a);
+		else
+			r->programs = names;
+		any = true;
+	}
+	if (!any)
+		return 0;
+	if (!r->programs.n) {
+		err_set(e, ERR_DENIED, "--allow: no program is allowed");
+		return err_hint(e, "an empty list allows nothing; a project's file and a request can only narrow what the command line allows");
+	}
+	if (r->programs.n > JAR_ALLOW_MAX)
+		return err_set(e, ERR_REQUEST, "--allow: at most %d programs", JAR_ALLOW_MAX);
+	if (r->lang && r->lang->compile) {
+		err_set(e, ERR_DENIED, "--allow: %s is compiled to a program in /tmp, and nothing there can be started under an allow-list",
+			r->lang->title);
+		return err_hint(e, "leave --allow out, or use a language that is interpreted");
+	}
+	return 0;
+}
+
+void request_configured(struct request *r)
+{
+	r->allow_config = r->allow;
+	r->allow = (struct strlist){ 0 };
+}
+
 int request_resolve(struct request *r, struct arena *a, struct err *e)
 {
 	if (r->code && !r->code_len)
@@ -547,12 +657,13 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 		return -1;
 	if (!r->argv.n && find_language(r, a, e) < 0)
 		return -1;
-	return add_file_opts(r, a, e);
+	return resolve_allow(r, a, e) < 0 ? -1 : add_file_opts(r, a, e);
 }
 
 void request_copy(struct request *dst, const struct request *src)
 {
-	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->get };
+	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->get,
+				    &dst->allow_request };
 
 	*dst = *src;
 	/* No room left: the first word added makes a list of its own. */

@@ -24,6 +24,9 @@ struct request {
 	const char *file;	      /* host path of the code */
 	struct strlist argv;	      /* a program instead of code */
 	struct strlist args, env, file_opts, ro, get;
+	struct strlist allow;	      /* --allow, "git,python3"; while the configuration is read: its */
+	struct strlist allow_config, allow_project, allow_request; /* the operator's, the project file's, the request object's */
+	bool allow_in_request;	      /* an empty list allows nothing */
 	const char *stdin_path;	      /* host path, "-": the caller's */
 	const char *stdin_data;	      /* given in the request */
 	size_t stdin_len;
@@ -37,6 +40,7 @@ struct request {
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
+	struct strlist programs;      /* names of the allow-list in force (jar/allow.h); none: every program of the host's /usr */
 };
 
 #define REQUEST_AT(field) offsetof(struct request, field)
@@ -61,11 +65,17 @@ struct request {
 	{ "output-log", 0, "SIZE", "64M", OPT_BYTES, REQUEST_AT(limits.log_bytes), "limits.log_bytes", 1ULL << 10, 1ULL << 40, \
 	  OPT_CONFIG | OPT_TIGHTEN, "what is kept of each stream; past it the program is ended" },
 
+#define REQUEST_ALLOW_OPT \
+	{ "allow", 0, "A,B,C", NULL, OPT_LIST, REQUEST_AT(allow), "allow", 0, 0, OPT_CONFIG | OPT_TIGHTEN, \
+	  "only these programs can be started (names or paths; 'default' is a set without a shell); may be repeated" },
+
 /* Rows of all fields; see opt.h. */
 extern const struct opt request_opts[];
 
 /* Reads a request object: strict. An unknown field, a wrong type, a value out of range is an error that names the field. */
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
+/* The configuration has been read, the command line comes: an allow-list of its own takes the place of the operator's. */
+void request_configured(struct request *r);
 /* A request that begins as a copy of another, whose lists it can add to on its own. */
 void request_copy(struct request *dst, const struct request *src);
 /* Checks what single rows cannot, finds the language, loads the code. After this only the jar can say no. */

@@ -144,7 +144,42 @@ static json_t *evidence(const struct step_result *s)
 	return o;
 }
 
-static json_t *isolation(const struct jar_facts *f)
+/* The names of the allow-list. */
+static json_t *programs(const struct strlist *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		json_array_append_new(a, json_string(l->v[i] + (l->v[i][0] == '?')));
+	return a;
+}
+
+/* What an allow-list refused, as far as it was seen: the first names. */
+static json_t *denied(const struct jar_denied *d)
+{
+	json_t *a = json_array();
+
+	for (uint32_t i = 0; i < d->names && i < JAR_DENIED_MAX; i++) {
+		json_t *o = json_object();
+
+		set_text(o, "program", d->list[i].name);
+		set(o, "count", u64(d->list[i].count));
+		json_array_append_new(a, o);
+	}
+	return a;
+}
+
+/* Those that have no place in the list. */
+static uint64_t denied_more(const struct jar_denied *d)
+{
+	uint64_t listed = 0;
+
+	for (uint32_t i = 0; i < d->names && i < JAR_DENIED_MAX; i++)
+		listed += d->list[i].count;
+	return d->count - listed + d->unseen;
+}
+
+static json_t *isolation(const struct jar_facts *f, const struct request *req)
 {
 	static const char *const spaces[] = { "user", "mount", "pid", "net", "ipc", "uts", "cgroup" };
 	json_t *o = json_object(), *ns = json_array(), *missing = json_array();
@@ -159,10 +194,11 @@ static json_t *isolation(const struct jar_facts *f)
 	set(o, "namespaces", ns);
 	set(o, "host_uid", json_integer(f->host_uid));
 	set(o, "cgroup", json_string(cgroup_version_name(f->cgroup_version)));
-	set(o, "seccomp", json_string(seccomp_guest_profile));
+	set(o, "seccomp", json_string(req->programs.n ? seccomp_allow_profile : seccomp_guest_profile));
 	set(o, "landlock_abi", json_integer(f->landlock_abi));
 	set(o, "no_new_privs", json_true());
 	set(o, "network", json_string(f->net_host ? "host" : "none"));
+	set(o, "programs", req->programs.n ? programs(&req->programs) : json_null());
 	set(o, "missing", missing);
 	return o;
 }
@@ -282,10 +318,12 @@ static json_t *to_object(const struct result *r, const struct request *req, uint
 	set_verdict(o, &r->verdict);
 	set_step(o, s);
 	set(o, "limits_hit", limits_hit(&r->verdict));
-	set(o, "denied", json_array());
+	set(o, "denied", denied(&s->denied));
+	if (denied_more(&s->denied))
+		set(o, "denied_more", u64(denied_more(&s->denied)));
 	set(o, "start", json_string(r->have_facts && r->facts.warm ? "warm" : "cold"));
 	set(o, "evidence", s->evidence.started_ns ? evidence(s) : json_object());
-	set(o, "isolation", r->have_facts ? isolation(&r->facts) : json_null());
+	set(o, "isolation", r->have_facts ? isolation(&r->facts, req) : json_null());
 	set(o, "violations", json_array());
 	set(o, "files", files(r));
 	if (r->files.incomplete)
@@ -333,6 +371,22 @@ static void make_safe(char *text, size_t size)
 			*p = '?';
 }
 
+/* One line for all refused starts. */
+static void print_denied(const struct jar_denied *d, const char *dim, const char *off)
+{
+	char name[JAR_DENIED_NAME];
+
+	if (!d->names)
+		return;
+	fprintf(stderr, "belljar: %snot allowed to start:", dim);
+	for (uint32_t i = 0; i < d->names && i < JAR_DENIED_MAX; i++) {
+		snprintf(name, sizeof(name), "%s", d->list[i].name);
+		make_safe(name, sizeof(name));
+		fprintf(stderr, "%s %s", i ? "," : "", name);
+	}
+	fprintf(stderr, "%s%s\n", denied_more(d) ? " ..." : "", off);
+}
+
 void result_print_line(const struct result *r, bool always, bool colour)
 {
 	struct verdict safe = r->verdict;
@@ -342,6 +396,7 @@ void result_print_line(const struct result *r, bool always, bool colour)
 
 	make_safe(safe.error, sizeof(safe.error));
 	make_safe(safe.hint, sizeof(safe.hint));
+	print_denied(&r->run.denied, dim, off);
 	if (v->status == STATUS_ERROR) {
 		fprintf(stderr, "%serror:%s %s\n", red, off, v->error);
 		if (v->hint[0])

@@ -14,6 +14,7 @@ struct step_result {
 	struct strlist command;
 	struct verdict verdict;
 	struct jar_evidence evidence;
+	struct jar_denied denied; /* starts that an allow-list refused */
 	struct jar_limits limits;
 	struct output out[2]; /* stdout, stderr */
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jar/allow.h"
 #include "jar/feed.h"
 #include "jar/root.h"
 #include "kernel/sys.h"
@@ -69,7 +70,7 @@ static void set_env(struct strlist *out, const char *pair, struct arena *a)
 void run_environment(const struct request *req, struct arena *a, struct strlist *out)
 {
 	static const char *const base[] = {
-		"SANDBOX_MODE=1", ("HOME=" ROOT_HOME), "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"SANDBOX_MODE=1", ("HOME=" ROOT_HOME), "PATH=" ALLOW_PATH,
 		"LANG=C.UTF-8", "TMPDIR=/tmp",
 	};
 
@@ -816,6 +817,10 @@ static void on_link(struct link *l, const struct link_event *ev)
 	}
 	switch (ev->type) {
 	case LINK_MADE:
+		break;
+	case LINK_DENIED:
+		if (in_step(x))
+			x->step->denied = *ev->denied;
 		break;
 	case LINK_EXITED:
 		if (!in_step(x))

@@ -181,7 +181,8 @@ void verdict_error(struct verdict *v, const struct err *e)
 	v->exit_status = i->exit_status ? i->exit_status : 125;
 	if (v->reason == REASON_EXITED)
 		v->reason = REASON_INTERNAL;
-	if (e->step[0])
+	/* A policy that forbids is no step that failed. */
+	if (e->step[0] && e->kind != ERR_DENIED)
 		snprintf(v->error, sizeof(v->error), "%s: %.*s", e->step, (int)sizeof(v->error) - 40, e->msg);
 	else
 		snprintf(v->error, sizeof(v->error), "%s", e->msg);

@@ -19,7 +19,8 @@ REASONS = {"completed": {"exited", "signal"}, "timeout": {"wall_time", "cpu_time
            "killed": {"memory", "output", "syscall", "cancelled", "pids"},
            "error": {"policy", "syntax", "busy", "setup", "internal"}}
 ISOLATION = {"mode": TEXT, "namespaces": (list,), "host_uid": (int,), "cgroup": TEXT, "seccomp": TEXT, "landlock_abi": (int,),
-             "no_new_privs": (bool,), "network": TEXT, "missing": (list,)}
+             "no_new_privs": (bool,), "network": TEXT, "programs": (list, type(None)),
+             "missing": (list,)}
 EVIDENCE = {"ended_by": TEXT, "wait_code": TEXT, "wait_status": (int,), "oom_kills": (int,), "memory_peak_bytes": (int,),
             "cpu_ns": (int,), "pids_peak": (int,), "disk_full": (bool,), "memory_source": TEXT, "cpu_source": TEXT}
 

@@ -31,10 +31,12 @@ cc -D_GNU_SOURCE -I"$root/src" -o "$out/seccomp-gen" "$root/tools/seccomp-gen.c"
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$root"/src/run/*yaml.c "$root"/src/base/*.c -lfyaml
 "$out/lang-gen" "$root"/languages/*.yaml | keep "$out/languages.c"
 
+/usr/bin/python3 "$root/tools/embed.py" jar/allow.h allow_table "$root/allow/programs.txt" | keep "$out/allow_table.c"
+
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
 for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/run/*.c \
-	"$out/seccomp_filter.c" "$out/languages.c"; do
+	"$out/seccomp_filter.c" "$out/languages.c" "$out/allow_table.c"; do
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then
 		# shellcheck disable=SC2086

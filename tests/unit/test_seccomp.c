@@ -388,6 +388,27 @@ TEST(foreign_entries_are_killed)
 	}
 }
 
+/* With an allow-list: the same but for three calls. */
+TEST(allow_list_differs_by_three)
+{
+	static const uint32_t arches[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, 0 };
+
+	for (size_t a = 0; a < COUNT(arches); a++)
+		for (uint32_t nr = 0; nr < 2048 + COUNT(odd_numbers); nr++)
+			for (uint64_t v = 0; v < 48; v++) {
+				struct seccomp_data d = { .nr = (int)(nr < 2048 ? nr : odd_numbers[nr - 2048]), .arch = arches[a],
+							  .args = { v, v, v, v, v, v } };
+				uint32_t want = evaluate(&d), got = evaluate_program(seccomp_allow_filter, seccomp_allow_filter_len, &d);
+
+				if (arches[a] == AUDIT_ARCH_X86_64 && (d.nr == SYS_execve || d.nr == SYS_execveat))
+					want = SECCOMP_RET_USER_NOTIF;
+				if (arches[a] == AUDIT_ARCH_X86_64 && d.nr == SYS_memfd_create)
+					want = ERRNO(ENOSYS);
+				ROW_OK(got == want, "arch 0x%x number %d arguments %llu: 0x%x, not 0x%x", arches[a], d.nr, (unsigned long long)v, got, want);
+			}
+	assert_string_not_equal(seccomp_allow_profile, seccomp_guest_profile);
+}
+
 TEST(closed_doors)
 {
 	static const int closed[] = {
@@ -488,7 +509,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_program_is_sound), cmocka_unit_test(returns_are_known), cmocka_unit_test(nothing_is_dead), cmocka_unit_test(golden),
 		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(foreign_entries_are_killed),
-		cmocka_unit_test(closed_doors), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
+		cmocka_unit_test(closed_doors), cmocka_unit_test(allow_list_differs_by_three), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
 	};
 
 	if (argc != 2) {
