@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "run/config.h"
+#include "run/rules.h"
 #include "run/run.h"
 #include "run/state.h"
 
@@ -94,7 +95,7 @@ static int resolve(struct request *r, const struct config *c, const struct opt_r
 		return err_set(e, ERR_USAGE, "no program after --");
 	if (rest->dashes)
 		r->argv = rest->after;
-	if (resolve_layers(r, c, a, e) < 0 || request_resolve(r, a, e) < 0)
+	if (rules_load_named(r->rules, e) < 0 || resolve_layers(r, c, a, e) < 0 || request_resolve(r, a, e) < 0)
 		return -1;
 	return config_allows(c, r, e);
 }
@@ -196,6 +197,8 @@ static int report(const struct result *res, const struct request *r)
 	/* The compiler's words were shown live; say whose they were. */
 	if (!r->quiet) {
 		warn_missing(res, r);
+		if (res->verdict.status == STATUS_ERROR || r->verbose)
+			result_print_findings(res, r, r->verbose, colour);
 		result_print_line(res, r->verbose, colour);
 		for (const struct artifact *f = res->files.list; f; f = f->next)
 			if (f->refused)
