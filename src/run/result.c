@@ -414,7 +414,8 @@ void result_print_findings(const struct result *r, const struct request *req, bo
 {
 	const char *red = colour ? "\033[31m" : "", *dim = colour ? "\033[2m" : "", *off = colour ? "\033[0m" : "";
 
-	if (r->syntax.there)
+	/* An interpreter that was started has shown it itself. */
+	if (r->syntax.there && !r->run.there)
 		print_caret(r->syntax.text, r->syntax.caret, 1, red, off);
 	for (size_t i = 0; i < r->check.count; i++) {
 		const struct check_finding *f = &r->check.list[i];
