@@ -406,6 +406,13 @@ static void eval_string(struct scan *s, uint32_t i, struct value *out)
 
 static void eval_concatenated(struct scan *s, uint32_t i, struct value *out)
 {
+	size_t total = 0;
+
+	/* A page of text is nobody's name: not even put together. */
+	for (uint32_t c = node_at(s, i)->first; c != NO_NODE; c = node_at(s, c)->next)
+		total += node_at(s, c)->end - node_at(s, c)->start;
+	if (total > STR_MAX)
+		return;
 	value_add(out, ATOM_STR, "", 0);
 	for (uint32_t c = node_at(s, i)->first; c != NO_NODE; c = node_at(s, c)->next) {
 		struct value next = { 0 };

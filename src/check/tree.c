@@ -176,6 +176,15 @@ static void leaf(struct flat *f, TSTreeCursor *c, TSNode n)
 		emit(f, n, ts_tree_cursor_current_field_id(c), NO_NODE);
 }
 
+/* Time of our own: a busy machine must not change what is found. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 static void flatten(struct flat *f, TSNode root, uint64_t deadline_ns)
 {
 	TSTreeCursor c = ts_tree_cursor_new(root);
@@ -200,7 +209,7 @@ static void flatten(struct flat *f, TSNode root, uint64_t deadline_ns)
 			uint32_t first = room.stack[f->depth--].first;
 			emit(f, ts_tree_cursor_current_node(&c), ts_tree_cursor_current_field_id(&c), first);
 		}
-		if (++steps % 4096 == 0 && clock_mono_ns() > deadline_ns) {
+		if (++steps % 4096 == 0 && cpu_ns() > deadline_ns) {
 			t->state = TREE_TOO_LONG;
 			over = true;
 		}
@@ -210,11 +219,36 @@ static void flatten(struct flat *f, TSNode root, uint64_t deadline_ns)
 		t->broken_at = t->broken_end = 0;
 }
 
+struct watch_time {
+	const struct tree *t;
+	uint64_t deadline_ns;
+	unsigned calls;
+};
+
+/* True ends the parser's work. */
+static bool is_late(TSParseState *state)
+{
+	struct watch_time *w = state->payload;
+
+	return ++w->calls % 16 == 0 && cpu_ns() > w->deadline_ns;
+}
+
+static const char *read_text(void *payload, uint32_t at, TSPoint point, uint32_t *len)
+{
+	const struct tree *t = payload;
+
+	(void)point;
+	*len = at < t->len ? (uint32_t)t->len - at : 0;
+	return *len ? t->text + at : "";
+}
+
 void tree_parse(struct tree *t, enum check_language l, const char *text, size_t len)
 {
-	uint64_t deadline_ns = clock_mono_ns() + TREE_TIME_US * 1000ULL;
+	struct watch_time time = { .t = t, .deadline_ns = cpu_ns() + TREE_TIME_US * 1000ULL };
 	struct grammar *g = open_grammar(l);
 	struct flat f = { .t = t, .g = g };
+	TSInput input = { .payload = t, .read = read_text, .encoding = TSInputEncodingUTF8 };
+	TSParseOptions options = { .payload = &time, .progress_callback = is_late };
 	TSTree *tree;
 
 	*t = (struct tree){ .text = text, .len = len };
@@ -222,15 +256,14 @@ void tree_parse(struct tree *t, enum check_language l, const char *text, size_t 
 		t->state = TREE_TOO_LARGE;
 		return;
 	}
-	ts_parser_set_timeout_micros(g->parser, TREE_TIME_US);
-	tree = ts_parser_parse_string(g->parser, NULL, text, (uint32_t)len);
+	tree = ts_parser_parse_with_options(g->parser, NULL, input, options);
 	if (!tree) {
 		/* What it has of this text must not be taken up again with the next. */
 		ts_parser_reset(g->parser);
 		t->state = TREE_TOO_LONG;
 		return;
 	}
-	flatten(&f, ts_tree_root_node(tree), deadline_ns);
+	flatten(&f, ts_tree_root_node(tree), time.deadline_ns);
 	ts_tree_delete(tree);
 	/* The array is this tree's: a text within the text is parsed while it is in use. */
 	t->nodes = room.nodes;

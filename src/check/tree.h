@@ -75,7 +75,7 @@ struct tree {
 };
 
 #define TREE_TEXT_MAX (1U << 20)
-#define TREE_TIME_US  400000U
+#define TREE_TIME_US  400000U /* of CPU */
 
 /* Parses; the nodes stay valid until tree_done(). Parsers are kept for the next text. */
 void tree_parse(struct tree *t, enum check_language l, const char *text, size_t len);

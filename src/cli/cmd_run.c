@@ -150,6 +150,8 @@ static int print_plan(const struct request *r, struct arena *a)
 	json_object_set_new(o, "hostname", json_string(r->hostname));
 	json_object_set_new(o, "network", json_string(r->network));
 	json_object_set_new(o, "writable", json_boolean(!r->no_write));
+	json_object_set_new(o, "policy", json_string(r->policy == POLICY_OFF ? "off" : r->policy == POLICY_WARN ? "warn" : "enforce"));
+	json_object_set_new(o, "rules", json_string(r->rules));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (!text)
