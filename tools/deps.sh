@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that are missing, and says which. Silent when nothing is missing.
+# Installs the Debian packages that are missing, and says which; fetches tree-sitter's sources. Silent when nothing is missing.
 #   deps.sh          what building, running and testing need
 #   deps.sh --v2     what the virtual machine of `make test-v2` needs as well
 set -eu
 
-build="gcc libc6-dev make meson ninja-build pkg-config musl-tools libseccomp-dev libjansson-dev libfyaml-dev libssl-dev scdoc"
+build="gcc libc6-dev make meson ninja-build pkg-config musl-tools libseccomp-dev libjansson-dev libfyaml-dev libssl-dev scdoc curl ca-certificates"
 tests="python3 python3-pytest libcmocka-dev uidmap bubblewrap git bash iproute2 util-linux passwd procps"
 languages="nodejs g++ perl python3-numpy"
 lint="clang clang-tidy clang-format cppcheck libclang-rt-14-dev"
@@ -24,7 +24,8 @@ missing=
 for package in $want; do
 	dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+here=$(cd "$(dirname "$0")" && pwd)
+[ -n "$missing" ] || exec "$here/grammars.sh"
 
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
@@ -37,3 +38,4 @@ $sudo apt-get install -y -qq --no-install-recommends $missing >/tmp/belljar-deps
 	tail -n 20 /tmp/belljar-deps.log >&2
 	exit 1
 }
+exec "$here/grammars.sh"

@@ -12,9 +12,12 @@ static void print_string(const char *s)
 	}
 	putchar('"');
 	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
+		if (*s == '"' || *s == '\\' || *s == '?')
 			putchar('\\');
-		putchar(*s);
+		if (*s == '\n')
+			printf("\\n");
+		else
+			putchar(*s);
 	}
 	putchar('"');
 }
@@ -65,6 +68,10 @@ int main(int argc, char **argv)
 		print_list("run", l->run);
 		print_list("env", l->env);
 		print_list("version", l->version);
+		print_field("syntax_first", l->syntax_first);
+		print_field("check", l->check);
+		print_list("syntax", l->syntax);
+		print_list("syntax_again", l->syntax_again);
 		printf("\t},\n");
 	}
 	printf("\t{ .name = 0 },\n};\n");

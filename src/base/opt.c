@@ -89,6 +89,39 @@ static int set_number(const struct opt *o, const char *text, uint64_t *out, cons
 	return 0;
 }
 
+int opt_choice(const struct opt *o, const char *text)
+{
+	int i = 0;
+
+	for (const char *p = o->arg; *p; i++) {
+		size_t n = strcspn(p, "|");
+
+		if (strlen(text) == n && memcmp(p, text, n) == 0)
+			return i;
+		p += n + (p[n] == '|');
+	}
+	return -1;
+}
+
+static int set_choice(const struct opt *o, const char *text, uint64_t *out, const char *shown, struct err *e)
+{
+	int i = opt_choice(o, text);
+
+	if (i < 0)
+		return err_set(e, ERR_USAGE, "%s: '%.40s' is none of %s", shown, text, o->arg);
+	*out = (uint64_t)i;
+	return 0;
+}
+
+static void format_choice(const struct opt *o, uint64_t v, char *out, size_t size)
+{
+	const char *p = o->arg;
+
+	for (; v && strchr(p, '|'); v--)
+		p = strchr(p, '|') + 1;
+	snprintf(out, size, "%.*s", (int)strcspn(p, "|"), p);
+}
+
 int opt_set(const struct opt *o, void *dst, const char *text, const char *shown, struct arena *a, struct err *e)
 {
 	void *at = (char *)dst + o->at;
@@ -108,6 +141,8 @@ int opt_set(const struct opt *o, void *dst, const char *text, const char *shown,
 	case OPT_LIST:
 		strlist_add(a, at, arena_dup(a, text));
 		return 0;
+	case OPT_CHOICE:
+		return set_choice(o, text, at, shown, e);
 	default:
 		return set_number(o, text, at, shown, e);
 	}
@@ -229,6 +264,9 @@ void opt_format(const struct opt *o, const void *src, char *out, size_t size)
 
 			snprintf(out + n, size - n, "%s%s", i ? "," : "", ((const struct strlist *)at)->v[i]);
 		}
+		break;
+	case OPT_CHOICE:
+		format_choice(o, *(const uint64_t *)at, out, size);
 		break;
 	default:
 		format_number(o, *(const uint64_t *)at, out, size);

@@ -19,6 +19,7 @@ enum opt_kind {
 	OPT_MS,	   /* uint64_t milliseconds, as 30s */
 	OPT_MILLI, /* uint64_t thousandths, as 1.5 */
 	OPT_U64,   /* uint64_t */
+	OPT_CHOICE, /* uint64_t: which of the words of `arg` ("off|warn|enforce"), each tighter than the one before */
 };
 
 enum opt_flags {
@@ -65,6 +66,8 @@ void opt_defaults(const struct opt *opts, void *dst, struct arena *a);
 /* Parses a command line (argv[0] is the subcommand). `seen`, when given, is called for every option that was set. */
 int opt_parse(const struct opt_cmd *cmd, int argc, char **argv, void *dst, struct opt_rest *rest, struct arena *a,
 	      struct err *e);
+/* The number of a word among "a|b|c"; -1 when it is none of them. */
+int opt_choice(const struct opt *o, const char *text);
 const struct opt *opt_find(const struct opt *opts, const char *name);
 /* The row with the nearest name, or NULL. */
 const struct opt *opt_near(const struct opt *opts, const char *name);

@@ -16,6 +16,7 @@
 #include "run/batch.h"
 #include "run/client.h"
 #include "run/confine.h"
+#include "run/rules.h"
 #include "run/state.h"
 
 struct batch_options {
@@ -43,6 +44,7 @@ static const struct opt batch_opts[] = {
 	{ "client", 0, "NAME", NULL, OPT_STR, REQUEST_AT(client), NULL, 0, 0, 0, "whose lines they are that do not say" },
 	REQUEST_LIMIT_OPTS
 	REQUEST_ALLOW_OPT
+	REQUEST_POLICY_OPTS
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ .name = NULL },
 };
@@ -253,6 +255,8 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	s->progress = !o->quiet && isatty(2);
 	state_new_id(id);
 	raise_nofile();
+	if (rules_load_named(o->req.rules, e) < 0 || !rules_of(o->req.rules, e))
+		return -1;
 	if (check_options(o, rest, e) < 0 || set_pool(s, o, c, e) < 0 || resolve_folders(&o->files_from, a, e) < 0 ||
 	    open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 ||
 	    state_register(entry, id, arena_fmt(a, "batch %s", rest->words.v[0]), e) < 0)

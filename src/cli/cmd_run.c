@@ -15,6 +15,7 @@
 #include "jar/allow.h"
 #include "run/bind.h"
 #include "run/config.h"
+#include "run/rules.h"
 #include "run/run.h"
 #include "run/state.h"
 
@@ -96,7 +97,7 @@ static int resolve(struct request *r, const struct config *c, const struct opt_r
 		return err_set(e, ERR_USAGE, "no program after --");
 	if (rest->dashes)
 		r->argv = rest->after;
-	if (resolve_layers(r, c, a, e) < 0 || request_resolve(r, a, e) < 0)
+	if (rules_load_named(r->rules, e) < 0 || resolve_layers(r, c, a, e) < 0 || request_resolve(r, a, e) < 0)
 		return -1;
 	return config_allows(c, r, e);
 }
@@ -190,6 +191,8 @@ static int print_plan(const struct request *r, struct arena *a)
 	json_object_set_new(o, "network", json_string(r->network));
 	json_object_set_new(o, "allow", allow);
 	json_object_set_new(o, "writable", json_boolean(!r->no_write));
+	json_object_set_new(o, "policy", json_string(r->policy == POLICY_OFF ? "off" : r->policy == POLICY_WARN ? "warn" : "enforce"));
+	json_object_set_new(o, "rules", json_string(r->rules));
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (!text)
@@ -237,6 +240,8 @@ static int report(const struct result *res, const struct request *r)
 	/* The compiler's words were shown live; say whose they were. */
 	if (!r->quiet) {
 		warn_missing(res, r);
+		if (res->verdict.status == STATUS_ERROR || r->verbose)
+			result_print_findings(res, r, r->verbose, colour);
 		result_print_line(res, r->verbose, colour);
 		for (const struct artifact *f = res->files.list; f; f = f->next)
 			if (f->refused)

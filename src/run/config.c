@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "run/rules.h"
 #include "run/yaml.h"
 
 const char *config_source_name(enum config_source s)
@@ -33,6 +34,8 @@ static int check_tighter(const struct opt *o, const struct request *before, cons
 		return bad(e, path, o->name, "cannot be set by a project's file");
 	if (o->kind == OPT_FLAG)
 		looser = *(const bool *)a && !*(const bool *)b;
+	else if (o->kind == OPT_CHOICE)
+		looser = *(const uint64_t *)b < *(const uint64_t *)a;
 	else
 		/* 0 is "no limit". */
 		looser = *(const uint64_t *)a && (*(const uint64_t *)b > *(const uint64_t *)a || !*(const uint64_t *)b);
@@ -225,7 +228,8 @@ int config_load(struct config *c, struct request *r, struct arena *a, struct err
 		snprintf(base, sizeof(base), "%s/belljar", xdg);
 	else if (home && home[0] == '/')
 		snprintf(base, sizeof(base), "%s/.config/belljar", home);
-	if (load_file(c, r, CONFIG_SYSTEM, "/etc/belljar/config.yaml", a, e) < 0 || language_load_dir("/etc/belljar/languages", e) < 0)
+	if (load_file(c, r, CONFIG_SYSTEM, "/etc/belljar/config.yaml", a, e) < 0 || language_load_dir("/etc/belljar/languages", e) < 0 ||
+	    rules_load_dir("/etc/belljar/rules", e) < 0)
 		return -1;
 	if (base[0]) {
 		snprintf(path, sizeof(path), "%s/config.yaml", base);
@@ -233,6 +237,9 @@ int config_load(struct config *c, struct request *r, struct arena *a, struct err
 			return -1;
 		snprintf(path, sizeof(path), "%s/languages", base);
 		if (language_load_dir(path, e) < 0)
+			return -1;
+		snprintf(path, sizeof(path), "%s/rules", base);
+		if (rules_load_dir(path, e) < 0)
 			return -1;
 	}
 	if (load_file(c, r, CONFIG_PROJECT, ".belljar.yaml", a, e) < 0)

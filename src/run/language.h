@@ -15,6 +15,10 @@ struct language {
 	const char *const *compile;	 /* NULL: none */
 	const char *const *run;
 	const char *const *env;		 /* K=V */
+	const char *const *syntax;	 /* says whether the code is right without running it: "{file}", or it reads standard input; NULL: none */
+	const char *const *syntax_again; /* asked when that says no: its yes counts (bash's extglob) */
+	const char *syntax_first;	 /* "true": before the run, since the language runs a file while it reads it; else when a run looks like one */
+	const char *check;		 /* whose grammar the static check uses: python, bash, javascript; NULL: it is not looked at */
 	const char *const *version;	 /* command that prints it */
 	const char *program;		 /* must exist on the host */
 	const char *package;		 /* Debian package that brings it */

@@ -7,60 +7,6 @@
 #include "run/language.h"
 #include "run/yaml.h"
 
-#define LIST_MAX 64
-
-static char *scalar_dup(struct fy_node *n)
-{
-	size_t len;
-	const char *s = fy_node_get_scalar(n, &len);
-
-	return s ? strndup(s, len) : NULL;
-}
-
-/* A sequence of scalars, or a mapping as K=V; NULL when it is neither, or longer than any row needs. */
-static const char *const *list_dup(struct fy_node *n)
-{
-	const char **out = calloc(LIST_MAX + 1, sizeof(*out));
-	struct fy_node *item;
-	struct fy_node_pair *pair;
-	void *it = NULL;
-	size_t count = 0;
-
-	if (!out)
-		return NULL;
-	if (fy_node_is_sequence(n)) {
-		while ((item = fy_node_sequence_iterate(n, &it))) {
-			char *text = scalar_dup(item);
-
-			if (!text || count == LIST_MAX) {
-				free(text);
-				goto bad;
-			}
-			out[count++] = text;
-		}
-	} else if (fy_node_is_mapping(n)) {
-		while ((pair = fy_node_mapping_iterate(n, &it))) {
-			char *k = scalar_dup(fy_node_pair_key(pair)), *v = scalar_dup(fy_node_pair_value(pair));
-			char *text = NULL;
-			bool good = k && v && count < LIST_MAX && asprintf(&text, "%s=%s", k, v) > 0;
-
-			free(k);
-			free(v);
-			if (!good)
-				goto bad;
-			out[count++] = text;
-		}
-	} else {
-		goto bad;
-	}
-	return out;
-bad:
-	while (count)
-		free((char *)out[--count]);
-	free(out);
-	return NULL;
-}
-
 static const struct {
 	const char *key;
 	size_t offset;
@@ -75,6 +21,10 @@ static const struct {
 	{ "compile", offsetof(struct language, compile), true, false },
 	{ "run", offsetof(struct language, run), true, true },
 	{ "env", offsetof(struct language, env), true, false },
+	{ "syntax", offsetof(struct language, syntax), true, false },
+	{ "syntax_again", offsetof(struct language, syntax_again), true, false },
+	{ "syntax_first", offsetof(struct language, syntax_first), false, false },
+	{ "check", offsetof(struct language, check), false, false },
 	{ "version", offsetof(struct language, version), true, true },
 	{ "program", offsetof(struct language, program), false, true },
 	{ "package", offsetof(struct language, package), false, true },
@@ -90,9 +40,9 @@ static int fill(struct language *l, const char *key, struct fy_node *value, cons
 		if (strcmp(keys[i].key, key) != 0)
 			continue;
 		if (keys[i].list)
-			*(const char *const **)at = list_dup(value);
+			*(const char *const **)at = yaml_list_dup(value);
 		else
-			*(char **)at = scalar_dup(value);
+			*(char **)at = yaml_scalar_dup(value);
 		if (!*(void **)at)
 			return err_set(e, ERR_INPUT, "%s: '%s' has the wrong type", path, key);
 		return 0;
@@ -113,7 +63,7 @@ struct language *language_parse(const char *path, struct err *e)
 		return NULL;
 	}
 	while (root && (pair = fy_node_mapping_iterate(root, &it))) {
-		char *key = scalar_dup(fy_node_pair_key(pair));
+		char *key = yaml_scalar_dup(fy_node_pair_key(pair));
 		int rc = fill(l, key ? key : "", fy_node_pair_value(pair), path, e);
 
 		free(key);

@@ -18,6 +18,7 @@
 #include "jar/allow.h"
 #include "jar/feed.h"
 #include "jar/root.h"
+#include "run/rules.h"
 
 #define CODE_MAX (64ULL << 20)
 #define AT(field) offsetof(struct request, field)
@@ -27,6 +28,7 @@ const struct opt request_opts[] = {
 	{ "lang", 'l', "NAME", NULL, OPT_STR, AT(language), "language", 0, 0, 0,
 	  "language of the code; else by the file's ending, then its #! line" },
 	REQUEST_LIMIT_OPTS
+	REQUEST_POLICY_OPTS
 	{ "stdin", 0, "FILE|-", NULL, OPT_STR, AT(stdin_path), NULL, 0, 0, 0, "standard input (default: empty)" },
 	{ "arg", 'a', "ARG", NULL, OPT_LIST, AT(args), "args", 0, 0, 0, "argument of the code; may be repeated" },
 	{ "env", 'e', "K=V", NULL, OPT_LIST, AT(env), NULL, 0, 0, 0, "environment variable; may be repeated" },
@@ -116,6 +118,43 @@ static int json_strings(json_t *v, const char *field, struct strlist *out, struc
 			return -1;
 		strlist_add(a, out, text);
 	}
+	return 0;
+}
+
+static int json_choice(const struct opt *o, json_t *v, const char *field, uint64_t *out, struct err *e)
+{
+	int i = json_is_string(v) ? opt_choice(o, json_string_value(v)) : -1;
+
+	if (i < 0)
+		return err_set(e, ERR_REQUEST, "request: '%s' must be one of %s", field, o->arg);
+	*out = (uint64_t)i;
+	return 0;
+}
+
+/* Names of sets only: a request does not say which files of the host are read. */
+static int json_rules(json_t *v, struct request *r, struct arena *a, struct err *e)
+{
+	struct strlist names = { 0 };
+	const char *all = NULL;
+
+	if (json_is_string(v)) {
+		if (json_text(v, "rules", &all, NULL, a, e) < 0)
+			return -1;
+		strlist_add(a, &names, all);
+		all = NULL;
+	} else if (!json_is_array(v) || !json_array_size(v)) {
+		return bad_type("rules", "a list of names of sets", e);
+	} else if (json_strings(v, "rules", &names, a, e) < 0) {
+		return -1;
+	}
+	for (size_t i = 0; i < names.n; i++) {
+		const char *name = names.v[i];
+
+		if (!name[0] || strlen(name) > 60 || strpbrk(name, "/,") || rules_is_file(name, strlen(name)))
+			return err_set(e, ERR_REQUEST, "request: 'rules': '%.60s' is not the name of a set", name);
+		all = all ? arena_fmt(a, "%s,%s", all, name) : name;
+	}
+	r->rules = all;
 	return 0;
 }
 
@@ -241,6 +280,8 @@ static int json_special(const char *field, json_t *v, struct request *r, struct 
 		rc = json_files(v, r, a, e);
 	else if (strcmp(field, "allow") == 0)
 		rc = json_allow(v, r, a, e);
+	else if (strcmp(field, "rules") == 0)
+		rc = json_rules(v, r, a, e);
 	else
 		return 0;
 	return rc < 0 ? -1 : 1;
@@ -288,6 +329,8 @@ static int json_field(const char *field, json_t *v, struct request *r, struct ar
 			return json_text(v, field, at, NULL, a, e);
 		case OPT_LIST:
 			return json_strings(v, field, at, a, e);
+		case OPT_CHOICE:
+			return json_choice(o, v, field, at, e);
 		default:
 			return json_number(o, v, field, at, e);
 		}
@@ -534,6 +577,10 @@ static int check_words(const struct request *r, struct err *e)
 		return err_set(e, ERR_USAGE, "--out needs --get: nothing would be put there");
 	if (r->workspace && r->get.n)
 		return err_set(e, ERR_USAGE, "--get and --workspace exclude each other: all of the workspace comes back");
+	if (r->policy == POLICY_OFF && (r->allow_modules.n || r->deny_modules.n || !r->allow_imports)) {
+		err_set(e, ERR_REQUEST, "--%s: with --policy off nothing is looked at", r->allow_modules.n ? "allow-modules" : r->deny_modules.n ? "deny-modules" : "allow-imports");
+		return err_hint(e, "--policy enforce");
+	}
 	if (r->workspace && r->no_write)
 		return err_set(e, ERR_USAGE, "--workspace and --no-write exclude each other: nothing could change");
 	return check_env(r, e);
@@ -662,8 +709,8 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 
 void request_copy(struct request *dst, const struct request *src)
 {
-	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->get,
-				    &dst->allow_request };
+	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->get, &dst->allow_request,
+				    &dst->allow_modules, &dst->deny_modules };
 
 	*dst = *src;
 	/* No room left: the first word added makes a list of its own. */

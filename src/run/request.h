@@ -16,6 +16,8 @@ struct request_file {
 	uint32_t mode;	     /* of content */
 };
 
+enum request_policy { POLICY_OFF, POLICY_WARN, POLICY_ENFORCE };
+
 struct request {
 	const char *id, *client;
 	const char *language;	      /* NULL: find out */
@@ -32,6 +34,11 @@ struct request {
 	size_t stdin_len;
 	const char *workdir, *workspace, *out_dir, *hostname, *network, *image, *request_path;
 	uint64_t uid;
+	uint64_t policy;	      /* enum request_policy */
+	const char *rules;	      /* sets of rules, "standard,mine" */
+	struct strlist allow_modules, deny_modules;
+	bool allow_imports;
+	bool syntax_only;	      /* nothing is run: the language says whether the code is right (belljar check) */
 	bool no_write, allow_degraded, json, quiet, verbose, dry_run;
 	struct jar_limits limits;
 	struct request_file *files;   /* from `files` of a request object and --file, in order */
@@ -68,6 +75,19 @@ struct request {
 #define REQUEST_ALLOW_OPT \
 	{ "allow", 0, "A,B,C", NULL, OPT_LIST, REQUEST_AT(allow), "allow", 0, 0, OPT_CONFIG | OPT_TIGHTEN, \
 	  "only these programs can be started (names or paths; 'default' is a set without a shell); may be repeated" },
+
+/* The static check: rows of every command that runs something, as the limits. */
+#define REQUEST_POLICY_OPTS \
+	{ "policy", 0, "off|warn|enforce", "warn", OPT_CHOICE, REQUEST_AT(policy), "policy", 0, 0, OPT_CONFIG | OPT_TIGHTEN, \
+	  "static check of the code: not at all, found and recorded, or refused before anything starts" }, \
+	{ "rules", 0, "NAMES", "standard", OPT_STR, REQUEST_AT(rules), "rules", 0, 0, OPT_CONFIG, \
+	  "sets of rules it goes by, with commas between: standard, strict, pure, your own; or a file of rules" }, \
+	{ "allow-modules", 0, "MODULE", NULL, OPT_LIST, REQUEST_AT(allow_modules), "allow_modules", 0, 0, 0, \
+	  "the code may import this module and no other; may be repeated" }, \
+	{ "deny-modules", 0, "MODULE", NULL, OPT_LIST, REQUEST_AT(deny_modules), "deny_modules", 0, 0, 0, \
+	  "the code may not import this module; may be repeated" }, \
+	{ "allow-imports", 0, NULL, "true", OPT_FLAG, REQUEST_AT(allow_imports), "allow_imports", 0, 0, 0, \
+	  "the code may import modules; --allow-imports=false forbids all" },
 
 /* Rows of all fields; see opt.h. */
 extern const struct opt request_opts[];

@@ -293,6 +293,45 @@ static json_t *files(const struct result *r)
 	return a;
 }
 
+json_t *result_violations(const struct check_result *c)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct check_finding *f = &c->list[i];
+		json_t *o = json_object();
+
+		set(o, "rule", json_string(f->rule));
+		set(o, "severity", json_string(f->error ? "error" : "warning"));
+		if (f->file)
+			set_text(o, "file", f->file);
+		set(o, "line", u64(f->line));
+		set(o, "column", u64(f->column));
+		set(o, "end_line", u64(f->end_line));
+		set(o, "end_column", u64(f->end_column));
+		set_text(o, "text", f->text);
+		set_text(o, "message", f->message);
+		if (f->why)
+			set_text(o, "why", f->why);
+		json_array_append_new(a, o);
+	}
+	return a;
+}
+
+json_t *result_syntax(const struct syntax_report *s)
+{
+	json_t *o;
+
+	if (!s->there)
+		return json_null();
+	o = json_object();
+	set(o, "line", u64(s->line));
+	set(o, "column", u64(s->column));
+	set_text(o, "text", s->text);
+	set_text(o, "message", s->message);
+	return o;
+}
+
 static json_t *compile_object(const struct step_result *s)
 {
 	json_t *o = json_object();
@@ -306,7 +345,7 @@ static json_t *compile_object(const struct step_result *s)
 
 static json_t *to_object(const struct result *r, const struct request *req, uint64_t line)
 {
-	const struct step_result *s = r->run.there || !r->compile.there ? &r->run : &r->compile;
+	const struct step_result *s = r->run.there ? &r->run : r->compile.there ? &r->compile : r->asked.there ? &r->asked : &r->run;
 	json_t *o = json_object();
 
 	set(o, "execution_id", json_string(r->execution_id));
@@ -324,7 +363,11 @@ static json_t *to_object(const struct result *r, const struct request *req, uint
 	set(o, "start", json_string(r->have_facts && r->facts.warm ? "warm" : "cold"));
 	set(o, "evidence", s->evidence.started_ns ? evidence(s) : json_object());
 	set(o, "isolation", r->have_facts ? isolation(&r->facts, req) : json_null());
-	set(o, "violations", json_array());
+	set(o, "violations", result_violations(&r->check));
+	if (r->check.total > r->check.count)
+		set(o, "violations_total", u64(r->check.total));
+	if (r->syntax.there)
+		set(o, "syntax", result_syntax(&r->syntax));
 	set(o, "files", files(r));
 	if (r->files.incomplete)
 		set(o, "files_incomplete", json_true());
@@ -385,6 +428,64 @@ static void print_denied(const struct jar_denied *d, const char *dim, const char
 		fprintf(stderr, "%s %s", i ? "," : "", name);
 	}
 	fprintf(stderr, "%s%s\n", denied_more(d) ? " ..." : "", off);
+}
+
+static void print_text(const char *text)
+{
+	struct escaper s = { ESCAPE_TEXT };
+	auto_buf out = BUF_INIT(1 << 16);
+
+	output_escape(&s, text, strlen(text), &out);
+	for (char *p = out.data; p && *p; p++)
+		if (*p == '\n' || *p == '\033')
+			*p = '?';
+	fputs(out.data ? out.data : "", stderr);
+}
+
+/* The line, and a caret under the place; tabs stay tabs so that they fall together. */
+static void print_caret(const char *text, uint32_t before, uint32_t length, const char *red, const char *off)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t left = strlen(text);
+
+	fputs("    ", stderr);
+	print_text(text);
+	fputs("\n    ", stderr);
+	for (uint32_t i = 0; i < before && left; i++) {
+		size_t n = utf8_len(p, left);
+
+		fputc(*p == '\t' ? '\t' : ' ', stderr);
+		p += n ? n : 1;
+		left -= n ? n : 1;
+	}
+	fputs(red, stderr);
+	for (uint32_t i = 0; i == 0 || (i < length && i < 60 && i < left); i++)
+		fputc('^', stderr);
+	fprintf(stderr, "%s\n", off);
+}
+
+void result_print_findings(const struct result *r, const struct request *req, bool warnings, bool colour)
+{
+	const char *red = colour ? "\033[31m" : "", *dim = colour ? "\033[2m" : "", *off = colour ? "\033[0m" : "";
+
+	/* An interpreter that was started has shown it itself. */
+	if (r->syntax.there && !r->run.there)
+		print_caret(r->syntax.text, r->syntax.caret, 1, red, off);
+	for (size_t i = 0; i < r->check.count; i++) {
+		const struct check_finding *f = &r->check.list[i];
+
+		if (!f->error && !warnings)
+			continue;
+		print_text(f->file ? f->file : req->file && strcmp(req->file, "-") != 0 ? req->file : req->code_name ? req->code_name : "code");
+		fprintf(stderr, ":%u:%u: %s%s%s: ", f->line, f->column, f->error ? red : "", f->error ? "error" : "warning", off);
+		print_text(f->message);
+		fprintf(stderr, " %s[%s]%s\n", dim, f->rule, off);
+		print_caret(f->text, f->caret, f->caret_len, red, off);
+		if (f->why)
+			fprintf(stderr, "    %swhy: %s%s\n", dim, f->why, off);
+	}
+	if (r->check.total > r->check.count)
+		fprintf(stderr, "    and %zu more\n", r->check.total - r->check.count);
 }
 
 void result_print_line(const struct result *r, bool always, bool colour)

@@ -3,6 +3,7 @@
 #ifndef BELLJAR_RUN_RESULT_H
 #define BELLJAR_RUN_RESULT_H
 
+#include "check/check.h"
 #include "run/artifacts.h"
 #include "run/output.h"
 #include "run/request.h"
@@ -19,9 +20,20 @@ struct step_result {
 	struct output out[2]; /* stdout, stderr */
 };
 
+/* Where code is wrong, as its language says. */
+struct syntax_report {
+	bool there;
+	uint32_t line, column; /* from 1; characters */
+	char *message, *text;  /* the line, or the part of it around the place */
+	uint32_t caret;	       /* characters of `text` before the place */
+};
+
 struct result {
 	char execution_id[32];
 	struct step_result compile, run;
+	struct step_result asked; /* the language, about the code's syntax */
+	struct syntax_report syntax;
+	struct check_result check;
 	struct verdict verdict; /* of the whole */
 	bool have_facts;
 	struct jar_facts facts;
@@ -33,6 +45,12 @@ struct result {
 int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out);
 /* The object as text, to be freed. */
 char *result_to_json(const struct result *r, const struct request *req);
+struct json_t;
+/* The JSON of what the check found, and of where the syntax is wrong (null when it is not). */
+struct json_t *result_violations(const struct check_result *c);
+struct json_t *result_syntax(const struct syntax_report *s);
+/* What the check found, or where the syntax is wrong: each with its line and a caret, on stderr. */
+void result_print_findings(const struct result *r, const struct request *req, bool warnings, bool colour);
 /* "belljar: ended for memory: ...": nothing when it ended by itself, unless `always`. */
 void result_print_line(const struct result *r, bool always, bool colour);
 

@@ -18,7 +18,9 @@
 #include "jar/feed.h"
 #include "jar/root.h"
 #include "kernel/sys.h"
+#include "run/policy.h"
 #include "run/state.h"
+#include "run/syntax.h"
 
 /*
  * Theory of operation
@@ -27,8 +29,9 @@
  * and by its pipes (the guest's streams and its feed), both called from the event loop:
  *
  *	SOCKET   only with a pool that cannot serve this run: a keeper of its own was asked for
- *	COMPILE  the compiler runs               SCRUB    what it left behind is being killed
- *	MAIN     the program runs
+ *	SYNTAX   the language is asked whether the code is right (before the run: bash, and where it decides between two refusals)
+ *	COMPILE  the compiler runs               SCRUB    what the guest before left behind is being killed
+ *	MAIN     the program runs                RECHECK  it ended as code does that does not compile: the language is asked
  *	END      the jar is being ended          EXPORT   its files come out
  *	DONE     the result is complete; `finished` was called
  */
@@ -46,6 +49,8 @@ static const char *expand(const struct request *req, const char *word, struct ar
 		return arena_fmt(a, "/workspace/%s", req->code_name);
 	if (strcmp(word, "{out}") == 0)
 		return PROGRAM;
+	if (strcmp(word, "{type}") == 0)
+		return syntax_node_type(req, a);
 	return word;
 }
 
@@ -67,7 +72,7 @@ static void set_env(struct strlist *out, const char *pair, struct arena *a)
 	strlist_add(a, out, pair);
 }
 
-void run_environment(const struct request *req, struct arena *a, struct strlist *out)
+static void environment(const struct request *req, bool own, struct arena *a, struct strlist *out)
 {
 	static const char *const base[] = {
 		"SANDBOX_MODE=1", ("HOME=" ROOT_HOME), "PATH=" ALLOW_PATH,
@@ -78,8 +83,13 @@ void run_environment(const struct request *req, struct arena *a, struct strlist 
 		set_env(out, base[i], a);
 	for (const char *const *v = req->lang ? req->lang->env : NULL; v && *v; v++)
 		set_env(out, *v, a);
-	for (size_t i = 0; i < req->env.n; i++)
+	for (size_t i = 0; own && i < req->env.n; i++)
 		set_env(out, req->env.v[i], a);
+}
+
+void run_environment(const struct request *req, struct arena *a, struct strlist *out)
+{
+	environment(req, true, a, out);
 }
 
 /* ---- what goes in ---- */
@@ -263,6 +273,12 @@ static bool read_source(struct run *x)
 	return true;
 }
 
+/* The request's input comes from a descriptor, and is the program's alone. */
+static bool has_source(const struct run *x)
+{
+	return x->source.fd >= 0 && x->step != &x->res->asked;
+}
+
 /* The guest's standard input: as much as its pipe takes. */
 static void write_input(struct run *x)
 {
@@ -273,9 +289,14 @@ static void write_input(struct run *x)
 			continue;
 		if (n < 0 && errno == EAGAIN) {
 			/* The source waits until this is gone. */
-			if (x->source.fd >= 0 && !x->source_plain)
+			if (has_source(x) && !x->source_plain)
 				loop_forget(x->loop, &x->source);
 			loop_want(x->loop, &x->in, EPOLLOUT);
+			return;
+		}
+		if (n < 0 && x->step == &x->res->asked) {
+			watch_close(&x->in);
+			x->in_left = 0;
 			return;
 		}
 		if (n < 0) {
@@ -285,10 +306,10 @@ static void write_input(struct run *x)
 		}
 		x->in_data += n;
 		x->in_left -= (size_t)n;
-		if (!x->in_left && x->source_plain && x->source.fd >= 0)
+		if (!x->in_left && x->source_plain && has_source(x))
 			read_source(x);
 	}
-	if (x->source.fd < 0) {
+	if (!has_source(x)) {
 		watch_close(&x->in);
 		return;
 	}
@@ -318,6 +339,12 @@ static void on_input(struct watch *w, uint32_t events)
 
 static void begin_input(struct run *x)
 {
+	if (x->step == &x->res->asked) {
+		x->in_data = x->req->code;
+		x->in_left = x->req->code_len;
+		write_input(x);
+		return;
+	}
 	if (x->step == &x->res->compile) {
 		/* The program's input is not the compiler's. */
 		watch_close(&x->in);
@@ -432,7 +459,10 @@ static int launch(struct run *x, struct err *e)
 		}
 		return -1;
 	}
-	return x->link.ops->start(&x->link, &x->step->limits, x->state == RUN_MAIN, fds, e);
+	/* Code that may turn out not to compile leaves a jar in which the language can be asked. */
+	bool last = x->state == RUN_RECHECK || (x->state == RUN_MAIN && !(x->req->lang && x->req->lang->syntax));
+
+	return x->link.ops->start(&x->link, &x->step->limits, last, fds, e);
 }
 
 static void step_failed(struct run *x, const struct err *e)
@@ -447,7 +477,8 @@ static void step_failed(struct run *x, const struct err *e)
 
 static void begin_step(struct run *x, enum run_state state)
 {
-	struct step_result *s = state == RUN_COMPILE ? &x->res->compile : &x->res->run;
+	struct step_result *s = state == RUN_COMPILE ? &x->res->compile : state == RUN_MAIN ? &x->res->run : &x->res->asked;
+	bool asks = s == &x->res->asked;
 	struct strlist env = { 0 };
 	struct err e = { 0 };
 
@@ -456,17 +487,17 @@ static void begin_step(struct run *x, enum run_state state)
 	s->there = true;
 	for (int i = 0; i < 2; i++) {
 		output_init(&s->out[i], s->limits.output_bytes, s->limits.log_bytes);
-		s->out[i].live = x->opt->live ? 1 + i : -1;
+		s->out[i].live = x->opt->live && !asks ? 1 + i : -1;
 		s->out[i].escape = x->opt->terminal[i];
 		/* A caller who sees everything live needs no copy. */
-		s->out[i].keep_log = !x->opt->live;
+		s->out[i].keep_log = !x->opt->live && !asks;
 	}
-	run_environment(x->req, x->arena, &env);
+	environment(x->req, !asks, x->arena, &env);
 	if (feeder_add_words(&x->feeder, FEED_ENV, env.v, &e) < 0 || feeder_add_words(&x->feeder, FEED_ARGV, s->command.v, &e) < 0) {
 		step_failed(x, &e);
 		return;
 	}
-	feeder_add_cwd(&x->feeder, x->req->workdir);
+	feeder_add_cwd(&x->feeder, asks ? "/" : x->req->workdir);
 	feeder_go(&x->feeder);
 	if (launch(x, &e) < 0)
 		step_failed(x, &e);
@@ -561,23 +592,107 @@ static void blame_compiler(struct verdict *v, const struct step_result *s)
 	}
 }
 
+/* The jar goes on with another guest when nothing of the one before is left. */
+static void scrub_then(struct run *x, void (*next)(struct run *x))
+{
+	struct err e = { 0 };
+	int rc;
+
+	x->state = RUN_SCRUB;
+	x->next = next;
+	rc = x->link.ops->scrub(&x->link, &e);
+	if (rc < 0)
+		give_up(x, &e);
+	else if (rc == 1)
+		next(x);
+}
+
 static void after_compile(struct run *x)
 {
 	const struct step_result *s = &x->res->compile;
-	struct err e = { 0 };
-	int rc;
 
 	if (s->verdict.status != STATUS_COMPLETED || !s->verdict.exited || s->verdict.exit_code != 0) {
 		blame_compiler(&x->res->verdict, s);
 		finish(x);
 		return;
 	}
-	x->state = RUN_SCRUB;
-	rc = x->link.ops->scrub(&x->link, &e);
-	if (rc < 0)
+	scrub_then(x, begin_main);
+}
+
+/* ---- the syntax (syntax.h) ---- */
+
+#define ASK_WALL_MS 10000
+
+/* A program of ours, or the language's own switch; the request's environment, arguments and input are not for it. */
+static void ask_language(struct run *x, enum run_state state)
+{
+	struct step_result *s = &x->res->asked;
+
+	if (s->there)
+		for (int i = 0; i < 2; i++)
+			output_done(&s->out[i]);
+	memset(s, 0, sizeof(*s));
+	run_command(x->req, x->again ? x->req->lang->syntax_again : x->req->lang->syntax, x->arena, &s->command);
+	s->limits = x->req->limits;
+	if (s->limits.memory_bytes < 256ULL << 20)
+		s->limits.memory_bytes = 256ULL << 20;
+	if (s->limits.pids < 16)
+		s->limits.pids = 16;
+	if (s->limits.wall_ms > ASK_WALL_MS)
+		s->limits.wall_ms = ASK_WALL_MS;
+	s->limits.cpu_ms = 0;
+	s->limits.output_bytes = 64 << 10;
+	s->limits.log_bytes = 1 << 20;
+	begin_step(x, state);
+}
+
+static void begin_syntax(struct run *x)
+{
+	ask_language(x, RUN_SYNTAX);
+}
+
+static void begin_recheck(struct run *x)
+{
+	ask_language(x, RUN_RECHECK);
+}
+
+static void blame_syntax(struct run *x)
+{
+	syntax_blame(x->req, &x->res->syntax, &x->res->verdict);
+	finish(x);
+}
+
+static void after_syntax(struct run *x)
+{
+	struct result *res = x->res;
+	struct syntax_report first = res->syntax;
+	int said = syntax_read(x->req, &res->asked, &res->syntax, x->arena);
+	struct err e = { 0 };
+
+	if (x->again && said == 1)
+		res->syntax = first; /* the answer without special options is the better one */
+	if (said == 1 && !x->again && x->req->lang->syntax_again) {
+		x->again = true;
+		scrub_then(x, begin_syntax);
+		return;
+	}
+	if (said == 1) {
+		blame_syntax(x);
+		return;
+	}
+	res->syntax = (struct syntax_report){ 0 };
+	if (x->req->syntax_only || (said < 0 && x->cancelled)) {
+		res->verdict = res->asked.verdict;
+		finish(x);
+		return;
+	}
+	if (x->req->policy == POLICY_ENFORCE && res->check.broken) {
+		policy_add_parse(x->req, x->arena, &res->check);
+		policy_decide(x->req, &res->check, &e);
 		give_up(x, &e);
-	else if (rc == 1)
-		begin_main(x);
+		return;
+	}
+	scrub_then(x, begin_main);
 }
 
 /* ---- what comes out ---- */
@@ -616,6 +731,7 @@ static void remove_deleted(struct run *x)
 }
 
 static void on_files(struct watch *w, uint32_t events);
+static void conclude(struct run *x);
 
 static void begin_export(struct run *x)
 {
@@ -664,7 +780,7 @@ static void end_export(struct run *x)
 	/* A list that is not whole says nothing about what is gone. */
 	if (x->req->workspace && !x->res->files.incomplete)
 		remove_deleted(x);
-	finish(x);
+	conclude(x);
 }
 
 static void on_files(struct watch *w, uint32_t events)
@@ -682,18 +798,71 @@ static void on_files(struct watch *w, uint32_t events)
 		end_export(x);
 }
 
-static void after_main(struct run *x)
+/* All is done; what is left is the doubt whether it ran at all. */
+static void conclude(struct run *x)
 {
 	struct err e = { 0 };
 
-	x->res->verdict = x->res->run.verdict;
-	if (!x->req->get.n && !x->req->workspace) {
+	if (!x->doubtful) {
 		finish(x);
+		return;
+	}
+	/* A jar of a pool's is used up: another one. */
+	x->doubtful = false;
+	close_source(x);
+	x->link.ops->done(&x->link);
+	pool_link(x->pool, &x->link);
+	if (x->link.ops->make(&x->link, x->req, false, &e) < 0) {
+		finish(x);
+		return;
+	}
+	x->link.kind = POOL_EXEC;
+	begin_recheck(x);
+}
+
+static void after_files(struct run *x)
+{
+	struct err e = { 0 };
+
+	if (!x->req->get.n && !x->req->workspace) {
+		conclude(x);
 		return;
 	}
 	x->state = RUN_END;
 	if (x->link.ops->end(&x->link, &e) < 0)
 		give_up(x, &e);
+}
+
+/* Of code that does not compile nothing ran: its jar's files are what went in. */
+static void after_recheck(struct run *x, bool failed)
+{
+	bool wrong = !failed && syntax_read(x->req, &x->res->asked, &x->res->syntax, x->arena) == 1;
+
+	if (wrong) {
+		x->res->files.list = NULL;
+		x->res->files.count = 0;
+		blame_syntax(x);
+	} else if (!x->pool || x->recheck_here) {
+		after_files(x);
+	} else {
+		finish(x);
+	}
+}
+
+static void after_main(struct run *x)
+{
+	bool likely = syntax_is_likely(x->req, &x->res->run);
+
+	x->res->verdict = x->res->run.verdict;
+	/* A keeper of its own makes one jar: what it holds of the program is not looked at, the code comes by standard input. */
+	x->recheck_here = likely && x->link.sock.fd >= 0;
+	x->doubtful = likely && !x->recheck_here;
+	if (x->recheck_here) {
+		close_source(x);
+		scrub_then(x, begin_recheck);
+	} else {
+		after_files(x);
+	}
 }
 
 /* Before anything runs: a folder that cannot be written to afterwards would cost the caller the result. */
@@ -718,24 +887,29 @@ static int open_target(struct run *x, struct err *e)
 
 static bool in_step(const struct run *x)
 {
-	return x->state == RUN_COMPILE || x->state == RUN_MAIN;
+	return x->state == RUN_COMPILE || x->state == RUN_MAIN || x->state == RUN_SYNTAX || x->state == RUN_RECHECK;
 }
 
 /* The jar, and the first guest in it. */
 static void begin_jar(struct run *x)
 {
-	bool compiled = x->req->lang && x->req->lang->compile;
+	bool compiled = x->req->lang && x->req->lang->compile, asked = syntax_is_first(x->req, x->res);
 	struct err e = { 0 };
 
-	if (x->link.ops->make(&x->link, x->req, compiled || x->req->get.n || x->req->workspace, &e) < 0) {
+	if (x->link.ops->make(&x->link, x->req, compiled || asked || x->req->get.n || x->req->workspace, &e) < 0) {
 		give_up(x, &e);
 		return;
 	}
+	/* Any jar will do to be asked in; a warmed interpreter is for the program. */
+	if (asked && x->pool && x->link.sock.fd < 0)
+		x->link.kind = POOL_EXEC;
 	if (x->step) {
 		/* A pool refused it: the same once more. */
-		x->state = x->step == &x->res->compile ? RUN_COMPILE : RUN_MAIN;
+		x->state = x->step == &x->res->compile ? RUN_COMPILE : x->step == &x->res->run ? RUN_MAIN : x->res->run.there ? RUN_RECHECK : RUN_SYNTAX;
 		if (launch(x, &e) < 0)
 			step_failed(x, &e);
+	} else if (asked) {
+		begin_syntax(x);
 	} else if (compiled) {
 		begin_compile(x);
 	} else {
@@ -770,6 +944,13 @@ static void on_failed(struct run *x, const struct err *e)
 	/* A reason of our own (a file that could not be read) is the better one, but for artifacts the maker's is. */
 	if (!x->failed || x->state == RUN_EXPORT)
 		x->err = *e;
+	if (x->state == RUN_RECHECK) {
+		/* Nobody could be asked: the program's own end stands. */
+		close_pipes(x);
+		x->failed = false;
+		finish(x);
+		return;
+	}
 	x->failed = true;
 	if (in_step(x))
 		end_step(x);
@@ -779,12 +960,16 @@ static void on_failed(struct run *x, const struct err *e)
 
 static void on_exited(struct run *x)
 {
-	bool compile = x->state == RUN_COMPILE;
+	enum run_state state = x->state;
 
 	if (!end_step(x))
 		return;
-	if (compile)
+	if (state == RUN_COMPILE)
 		after_compile(x);
+	else if (state == RUN_SYNTAX)
+		after_syntax(x);
+	else if (state == RUN_RECHECK)
+		after_recheck(x, x->cancelled);
 	else
 		after_main(x);
 }
@@ -811,7 +996,7 @@ static void on_link(struct link *l, const struct link_event *ev)
 {
 	struct run *x = CONTAINER_OF(l, struct run, link);
 
-	if (ev->facts) {
+	if (ev->facts && x->state != RUN_RECHECK && !(x->state == RUN_SOCKET && x->step == &x->res->asked && x->res->run.there)) {
 		x->res->facts = *ev->facts;
 		x->res->have_facts = true;
 	}
@@ -830,7 +1015,7 @@ static void on_link(struct link *l, const struct link_event *ev)
 		break;
 	case LINK_SCRUBBED:
 		if (x->state == RUN_SCRUB)
-			begin_main(x);
+			x->next(x);
 		break;
 	case LINK_ENDED:
 		if (x->state == RUN_END && x->cancelled)
@@ -920,7 +1105,10 @@ static int log_dir(const char **out, struct err *e)
 /* Everything that can be said no to before there is a jar. */
 static int prepare(struct run *x, struct err *e)
 {
-	return log_dir(&x->log_dir, e) < 0 || open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0 ? -1 : 0;
+	return log_dir(&x->log_dir, e) < 0 || (!x->req->syntax_only && policy_check(x->req, x->arena, &x->res->check, e) < 0) ||
+			       policy_decide(x->req, &x->res->check, e) < 0 || open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0 ?
+		       -1 :
+		       0;
 }
 
 static void reset(struct run *x, const struct request *req, struct arena *a, struct result *res)
@@ -933,6 +1121,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->step = NULL;
 	x->sent = (struct strlist){ 0 };
 	x->interrupts = 0;
+	x->again = x->doubtful = x->recheck_here = false;
 	x->cancelled = x->killed = x->failed = x->exported = x->source_plain = false;
 	x->in_block = NULL;
 	x->in_left = 0;
@@ -1040,5 +1229,7 @@ void run_result_done(struct result *res)
 			output_done(&res->compile.out[i]);
 		if (res->run.there)
 			output_done(&res->run.out[i]);
+		if (res->asked.there)
+			output_done(&res->asked.out[i]);
 	}
 }

@@ -17,7 +17,7 @@ struct run_options {
 	bool late_output;
 };
 
-enum run_state { RUN_SOCKET, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_END, RUN_EXPORT, RUN_DONE };
+enum run_state { RUN_SOCKET, RUN_SYNTAX, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_RECHECK, RUN_END, RUN_EXPORT, RUN_DONE };
 
 /* A run under way; run.c says how it moves. The same structure can serve one run after another. */
 struct run {
@@ -35,6 +35,10 @@ struct run {
 	int target; /* folder that files come back to, -1: none */
 	unsigned interrupts;
 	bool cancelled; /* a signal asked for the end */
+	void (*next)(struct run *x); /* what follows when the jar is scrubbed */
+	bool again;	/* the language was asked about the syntax a second time, with other options */
+	bool recheck_here; /* that question is put in the same jar */
+	bool doubtful;	/* it ended as code does that does not compile: asked when all else is done */
 	/* the step under way */
 	struct step_result *step;
 	struct feeder feeder;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -116,4 +117,57 @@ int yaml_open(const char *path, struct fy_document **doc, struct fy_node **root,
 		fy_document_destroy(*doc);
 	*doc = NULL;
 	return err_set(e, ERR_INPUT, "%s is not a YAML mapping", path);
+}
+
+#define LIST_MAX 128
+
+char *yaml_scalar_dup(struct fy_node *n)
+{
+	size_t len;
+	const char *s = fy_node_get_scalar(n, &len);
+
+	return s ? strndup(s, len) : NULL;
+}
+
+const char *const *yaml_list_dup(struct fy_node *n)
+{
+	const char **out = calloc(LIST_MAX + 1, sizeof(*out));
+	struct fy_node *item;
+	struct fy_node_pair *pair;
+	void *it = NULL;
+	size_t count = 0;
+
+	if (!out)
+		return NULL;
+	if (fy_node_is_sequence(n)) {
+		while ((item = fy_node_sequence_iterate(n, &it))) {
+			char *text = yaml_scalar_dup(item);
+
+			if (!text || count == LIST_MAX) {
+				free(text);
+				goto bad;
+			}
+			out[count++] = text;
+		}
+	} else if (fy_node_is_mapping(n)) {
+		while ((pair = fy_node_mapping_iterate(n, &it))) {
+			char *k = yaml_scalar_dup(fy_node_pair_key(pair)), *v = yaml_scalar_dup(fy_node_pair_value(pair));
+			char *text = NULL;
+			bool good = k && v && count < LIST_MAX && asprintf(&text, "%s=%s", k, v) > 0;
+
+			free(k);
+			free(v);
+			if (!good)
+				goto bad;
+			out[count++] = text;
+		}
+	} else {
+		goto bad;
+	}
+	return out;
+bad:
+	while (count)
+		free((char *)out[--count]);
+	free(out);
+	return NULL;
 }

@@ -9,7 +9,7 @@ out=$root/build-fuzz
 seconds=${1:-10}
 [ $# -gt 0 ] && shift
 CC=${CC:-clang}
-cflags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -I$root/src -I$out -Wno-deprecated-declarations"
+cflags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -I$root/src -I$out -I$root/grammars/tree-sitter/include -Wno-deprecated-declarations"
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 libs="-ljansson -lfyaml -lcrypto -lm"
 
@@ -30,13 +30,25 @@ cc -D_GNU_SOURCE -I"$root/src" -o "$out/seccomp-gen" "$root/tools/seccomp-gen.c"
 "$out/seccomp-gen" | keep "$out/seccomp_filter.c"
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$root"/src/run/*yaml.c "$root"/src/base/*.c -lfyaml
 "$out/lang-gen" "$root"/languages/*.yaml | keep "$out/languages.c"
+cc -D_GNU_SOURCE -I"$root/src" -o "$out/rules-gen" "$root/tools/rules-gen.c" "$root"/src/run/rules.c "$root"/src/run/yaml.c "$root"/src/check/rule.c "$root"/src/base/*.c -lfyaml
+"$out/rules-gen" "$root"/rules/*.yaml | keep "$out/rules.c"
+
+# tree-sitter and the grammars, with the sanitizers and the fuzzer's eyes in them as well.
+for name in tree-sitter tree-sitter-python tree-sitter-bash tree-sitter-javascript; do
+	for source in "$root/grammars/$name"/src/lib.c "$root/grammars/$name"/parser.c "$root/grammars/$name"/scanner.c; do
+		object=$out/obj/$name-$(basename "$source" .c).o
+		if [ ! -e "$source" ] || [ "$object" -nt "$source" ]; then continue; fi
+		# shellcheck disable=SC2086
+		$CC $cflags -w -I"$root/grammars/$name" -I"$root/grammars/$name/src" -fsanitize=address -fsanitize=fuzzer-no-link -c "$source" -o "$object"
+	done
+done
 
 /usr/bin/python3 "$root/tools/embed.py" jar/allow.h allow_table "$root/allow/programs.txt" | keep "$out/allow_table.c"
 
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
-for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/run/*.c \
-	"$out/seccomp_filter.c" "$out/languages.c" "$out/allow_table.c"; do
+for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/check/*.c "$root"/src/run/*.c \
+	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c"; do
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then
 		# shellcheck disable=SC2086
@@ -53,11 +65,11 @@ for source in "$root"/tests/fuzz/fuzz_*.c; do
 		case " $* " in *" $target "*) ;; *) continue ;; esac
 	fi
 	# shellcheck disable=SC2086
-	$CC $cflags $sanitize -fsanitize=fuzzer -I"$root/tests/fuzz" "$source" "$out/all.a" $libs -o "$out/fuzz_$target"
+	$CC $cflags $sanitize -fsanitize=fuzzer -I"$root/tests/fuzz" "$source" "$out/all.a" "$out"/obj/tree-sitter*.o $libs -o "$out/fuzz_$target"
 	mkdir -p "$out/corpus/$target"
 	leaks=1
 	# Rows live as long as the process; libfyaml leaks a little of what it refuses.
-	case $target in yaml | config) leaks=0 ;; esac
+	case $target in yaml | config | rules) leaks=0 ;; esac
 	log=$out/$target.log
 	if (cd "$out" && ASAN_OPTIONS=detect_leaks=$leaks timeout -s KILL $((seconds + 60)) ./fuzz_"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
 		-detect_leaks=$leaks -print_final_stats=1 -artifact_prefix="crashes/$target-" \

@@ -28,7 +28,44 @@ program: /bin/own
 package: own
 """
 
+# The first byte says which language and which rules (fuzz_check.c).
+PYTHON = rb'''import os as o, subprocess
+from os import system as s, path
+from x import *
+f = o.popen; f('x'); a, (b, *c) = o, 1
+class A(B):
+    s = o.system
+    def m(self, x=o.system, *y, **z):
+        global g
+        return getattr(o, 'sys' + f"{'te'}m" + chr(109) + '\x41'[::-1])(''.join(['a', 'b']))
+__import__('o' + 's').system; globals()['__builtins__']['eval']; vars(o)['x']; o.__dict__[k]
+open('a', mode='w'); [eval for eval in q]; (h := lambda z: z)(1); import_module(bytes.fromhex('6f73').decode())
+with open('x') as fh: del fh
+'''
+BASH = rb'''C=curl; $C x; c\u"r"'l' y | xargs -n 1 wget; bash -c 'rm -rf /' > /dev/sda 2>&1
+eval "$C" $(command -v nc) ${D:-telnet} $'\x41'; env A=1 sudo -u me timeout 5 dd if=x
+f() { curl; }; for i in a b; do $i; done; bash <<E
+curl $C
+E
+sh <<< 'wget x'; trap 'curl' EXIT; find . -exec curl {} \;; /bin/cu?l; exec 3<>/dev/tcp/a/1
+'''
+JAVASCRIPT = rb'''const {exec: e, a: {b = 1}, ...r} = require('child' + '_process'), [q] = z;
+import x, {y as w} from 'node:fs'; import * as n from "net"; export * from 'vm';
+(0, eval)(`a${b}c`); globalThis['ev' + 'al']?.(1); new Function('a'); [].constructor.constructor('b')();
+const f = async (a, {c}, ...d) => (await import('x')).default; x.y = eval; ({eval, k: Function});
+class C { m(x) { return process.binding } static { } } require(atob('YQ==')); String.fromCharCode(1, 2); f.call(1); label: for (const k of l) {}
+'''
+RULES = b'''sets:
+  - {name: mine, summary: ours, raise: true}
+rules:
+  - {id: a, language: python, call: [os.system, "os.ex*"], import: [x], severity: error, message: m, why: w, argument: ["1", mode], matches: ["*[wa]*"], sets: [mine]}
+  - {id: b, language: bash, command: [rm], args: ["-r|-[!-]*r*", "/"], severity: warning, message: m, except: [y]}
+'''
+
 SEEDS = {
+    "check": {f"{name}-{sets}": bytes([language | sets << 2 | 0x60 * (sets == 1)]) + text
+              for language, (name, text) in enumerate([("python", PYTHON), ("bash", BASH), ("javascript", JAVASCRIPT)]) for sets in range(3)},
+    "rules": {"rules": RULES, "glob": b"-[!-]*[a-z]*|x?\0-xay"},
     "feed": {
         "command": COMMAND,
         "tree": TREE + COMMAND,
