@@ -17,6 +17,8 @@
 #include "run/client.h"
 #include "run/confine.h"
 #include "run/state.h"
+#include "store/signer.h"
+#include "store/writer.h"
 
 struct batch_options {
 	struct request req; /* first: the rows of request.h fill it */
@@ -42,6 +44,7 @@ static const struct opt batch_opts[] = {
 	{ "lang", 'l', "NAME", NULL, OPT_STR, REQUEST_AT(language), NULL, 0, 0, 0, "language of lines that name none (default python)" },
 	{ "client", 0, "NAME", NULL, OPT_STR, REQUEST_AT(client), NULL, 0, 0, 0, "whose lines they are that do not say" },
 	REQUEST_LIMIT_OPTS
+	REQUEST_AUDIT_OPTS
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ .name = NULL },
 };
@@ -200,12 +203,12 @@ static void raise_nofile(void)
 
 static int confine(const struct batch_options *o, const struct state_run *entry, struct arena *a, struct err *e)
 {
-	char state[400], *runs = arena_dup(a, entry->path);
-	struct confine c = { .state_dir = state, .files = &o->files_from };
+	char logs[400], *runs = arena_dup(a, entry->path);
+	struct confine c = { .log_dir = logs, .files = &o->files_from };
 	bool weaker = false;
 
-	/* Made now, with what is in it: afterwards nothing above it can be. */
-	if (state_log_dir(state, sizeof(state), e) < 0 || state_dir(state, sizeof(state), e) < 0)
+	/* Made now: afterwards nothing above it can be. */
+	if (state_log_dir(logs, sizeof(logs), e) < 0)
 		return -1;
 	*strrchr(runs, '/') = '\0';
 	c.runs_dir = runs;
@@ -213,6 +216,40 @@ static int confine(const struct batch_options *o, const struct state_run *entry,
 		return -1;
 	if (weaker && !o->quiet)
 		fprintf(stderr, "belljar: weaker on this host: no Landlock around the front (belljar doctor says more)\n");
+	return 0;
+}
+
+/* ---- receipts ---- */
+
+/* Two processes of their own, started while we may: what they have open we never do. */
+static int start_store(struct batch_setup *s, struct err *e)
+{
+	char dir[400];
+	auto_close int notary = -1;
+
+	if (state_dir(dir, sizeof(dir), e) < 0)
+		return -1;
+	notary = signer_start(dir, SIGNER_PLAIN, e);
+	s->store = notary < 0 ? -1 : writer_start(dir, notary, e);
+	return s->store < 0 ? -1 : 0;
+}
+
+static int open_store(struct batch_setup *s, const struct batch_options *o, struct err *e)
+{
+	static struct err why;
+
+	s->store = -1;
+	if (request_audit(&o->req, &s->audit, e) < 0)
+		return -1;
+	if (s->audit == AUDIT_OFF || start_store(s, &why) == 0)
+		return 0;
+	if (s->audit == AUDIT_REQUIRED) {
+		*e = why;
+		return -1;
+	}
+	s->store_error = why.msg;
+	if (!o->quiet)
+		fprintf(stderr, "belljar: no receipts: %s\n", why.msg);
 	return 0;
 }
 
@@ -256,7 +293,7 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	    open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 ||
 	    state_register(entry, id, arena_fmt(a, "batch %s", rest->words.v[0]), e) < 0)
 		return -1;
-	return confine(o, entry, a, e);
+	return open_store(s, o, e) < 0 ? -1 : confine(o, entry, a, e);
 }
 
 int cmd_batch(int argc, char **argv)

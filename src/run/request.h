@@ -29,7 +29,8 @@ struct request {
 	size_t stdin_len;
 	const char *workdir, *workspace, *out_dir, *hostname, *network, *image, *request_path;
 	uint64_t uid;
-	bool no_write, allow_degraded, json, quiet, verbose, dry_run;
+	bool no_write, allow_degraded, json, quiet, verbose, dry_run, no_keep_code;
+	const char *audit;	      /* required, best-effort, off */
 	struct jar_limits limits;
 	struct request_file *files;   /* from `files` of a request object and --file, in order */
 	size_t file_count, file_cap;
@@ -60,6 +61,18 @@ struct request {
 	  OPT_CONFIG | OPT_TIGHTEN, "what the result shows of each stream (start and end are kept)" }, \
 	{ "output-log", 0, "SIZE", "64M", OPT_BYTES, REQUEST_AT(limits.log_bytes), "limits.log_bytes", 1ULL << 10, 1ULL << 40, \
 	  OPT_CONFIG | OPT_TIGHTEN, "what is kept of each stream; past it the program is ended" },
+
+/* Receipts: rows of the same commands. The mode is never a request's to say, and nothing of it a project's file. */
+#define REQUEST_AUDIT_OPTS \
+	{ "audit", 0, "MODE", "required", OPT_STR, REQUEST_AT(audit), NULL, 0, 0, OPT_CONFIG | OPT_NO_JSON, \
+	  "receipts: required (no run without one), best-effort (go on and say so), off" }, \
+	{ "no-keep-code", 0, NULL, NULL, OPT_FLAG, REQUEST_AT(no_keep_code), "no_keep_code", 0, 0, OPT_CONFIG, \
+	  "the receipt has the code's hash; the code itself is not kept" },
+
+enum request_audit { AUDIT_REQUIRED, AUDIT_BEST_EFFORT, AUDIT_OFF };
+
+/* The mode that `audit` names. */
+int request_audit(const struct request *r, enum request_audit *out, struct err *e);
 
 /* Rows of all fields; see opt.h. */
 extern const struct opt request_opts[];

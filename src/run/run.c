@@ -160,6 +160,8 @@ static int open_stdin(struct run *x, struct err *e)
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INPUT, "--stdin: %s is a folder", r->stdin_path);
+	digest_init(&x->res->in_hash);
+	x->res->in_hashed = true;
 	/* A plain file is always ready, and the loop refuses to wait for it. */
 	x->source_plain = loop_want(x->loop, &x->source, 0) < 0;
 	return 0;
@@ -256,6 +258,10 @@ static bool read_source(struct run *x)
 	if (n <= 0) {
 		close_source(x);
 		return true;
+	}
+	if (x->opt->receipts) {
+		digest_add(&x->res->in_hash, x->in_block, (size_t)n);
+		x->res->in_bytes += (uint64_t)n;
 	}
 	x->in_data = x->in_block;
 	x->in_left = (size_t)n;
@@ -459,6 +465,7 @@ static void begin_step(struct run *x, enum run_state state)
 		s->out[i].escape = x->opt->terminal[i];
 		/* A caller who sees everything live needs no copy. */
 		s->out[i].keep_log = !x->opt->live;
+		s->out[i].hashing = x->opt->receipts;
 	}
 	run_environment(x->req, x->arena, &env);
 	if (feeder_add_words(&x->feeder, FEED_ENV, env.v, &e) < 0 || feeder_add_words(&x->feeder, FEED_ARGV, s->command.v, &e) < 0) {
@@ -915,7 +922,10 @@ static int log_dir(const char **out, struct err *e)
 /* Everything that can be said no to before there is a jar. */
 static int prepare(struct run *x, struct err *e)
 {
-	return log_dir(&x->log_dir, e) < 0 || open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0 ? -1 : 0;
+	int rc = log_dir(&x->log_dir, e) < 0 || open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0 ? -1 : 0;
+
+	x->res->fed = x->feeder.entries;
+	return rc;
 }
 
 static void reset(struct run *x, const struct request *req, struct arena *a, struct result *res)
@@ -938,6 +948,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->link.ops = NULL;
 	x->link.pool = NULL;
 	feeder_init(&x->feeder, a);
+	x->feeder.hashing = x->opt->receipts;
 	artifacts_init(&res->files, a);
 }
 

@@ -15,6 +15,7 @@ struct run_options {
 	bool terminal[2]; /* that of stdout, stderr is a terminal: escape control sequences */
 	/* Output waits in its pipes until run_watch_output(): who drives many short runs is not woken for each word that they print. */
 	bool late_output;
+	bool receipts; /* streams and files are hashed as they pass */
 };
 
 enum run_state { RUN_SOCKET, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_END, RUN_EXPORT, RUN_DONE };
