@@ -234,7 +234,8 @@ static void check_lost(struct result *res)
 
 struct audit {
 	enum request_audit mode;
-	bool open;
+	const struct request *req;
+	bool open, due; /* due: it is time for a checkpoint */
 	struct store store;
 	char dir[400];
 	struct err err; /* why it is not open, or could not be kept */
@@ -260,6 +261,23 @@ static int audit_open(struct audit *a, const struct request *r, struct err *e)
 	return -1;
 }
 
+static int audit_before_start(void *ctx, struct err *e)
+{
+	struct audit *a = ctx;
+
+	return audit_open(a, a->req, e);
+}
+
+static void audit_meanwhile(void *ctx)
+{
+	struct audit *a = ctx;
+
+	if (!a->open)
+		return;
+	store_warm(&a->store);
+	a->due = signer_is_due(&a->store);
+}
+
 /* The result is complete; it is given out when its receipt is on the disk. */
 static void audit_keep(struct audit *a, const struct request *r, struct result *res)
 {
@@ -269,6 +287,9 @@ static void audit_keep(struct audit *a, const struct request *r, struct result *
 
 	if (a->mode == AUDIT_OFF)
 		return;
+	/* Refused before it was time to open it. */
+	if (!a->open && !a->err.msg[0])
+		audit_open(a, r, &e);
 	if (a->open && account_receipt(&receipt, r, res, &text) == 0 && store_append(&a->store, &receipt, 1, &res->receipt, &a->err) == 0)
 		return;
 	res->receipt_error = a->err.msg;
@@ -288,14 +309,14 @@ static void audit_done(struct audit *a, bool quiet)
 
 	if (!a->open)
 		return;
-	store_tidy(&a->store, TIDY_PAGES);
-	if (signer_is_due(&a->store)) {
+	store_tidy(&a->store, TIDY_PAGES, true);
+	if (a->due) {
 		auto_close int sock = signer_start(a->dir, SIGNER_PLAIN, &e);
 
 		if ((sock < 0 || signer_sign(sock, &a->store, &c, &e) < 0) && !quiet)
 			cli_print_safe("belljar: receipts are not signed: %s (%s)\n", e.msg, e.hint);
 	}
-	store_close(&a->store);
+	/* Not closed: the process ends now, and the kernel is quicker. */
 	a->open = false;
 }
 
@@ -357,7 +378,7 @@ int cmd_run(int argc, char **argv)
 		goto out;
 	}
 	if (resolve(&req, &config, &rest, &arena, &e) < 0) {
-		status = report_error(&e, &req, &res, &audit);
+		status = report_error(&e, &req, &res, req.dry_run ? NULL : &audit);
 		goto out;
 	}
 	if (req.dry_run) {
@@ -368,8 +389,7 @@ int cmd_run(int argc, char **argv)
 		status = report_error(&start_error, &req, &res, &audit);
 		goto out;
 	}
-	if (audit_open(&audit, &req, &e) < 0) {
-		res.receipt_error = audit.err.msg;
+	if (request_audit(&req, &audit.mode, &e) < 0) {
 		status = report_error(&e, &req, &res, NULL);
 		goto out;
 	}
@@ -379,6 +399,10 @@ int cmd_run(int argc, char **argv)
 	}
 	opt.live = !req.json;
 	opt.receipts = audit.mode != AUDIT_OFF;
+	opt.before_start = audit_before_start;
+	opt.meanwhile = audit_meanwhile;
+	opt.ctx = &audit;
+	audit.req = &req;
 	opt.terminal[0] = isatty(1);
 	opt.terminal[1] = isatty(2);
 	run_execute(&req, &opt, &client, &arena, &res);

@@ -737,6 +737,10 @@ static void begin_jar(struct run *x)
 		give_up(x, &e);
 		return;
 	}
+	if (x->opt->before_start && x->opt->before_start(x->opt->ctx, &e) < 0) {
+		give_up(x, &e);
+		return;
+	}
 	if (x->step) {
 		/* A pool refused it: the same once more. */
 		x->state = x->step == &x->res->compile ? RUN_COMPILE : RUN_MAIN;
@@ -1031,6 +1035,8 @@ void run_execute(const struct request *req, const struct run_options *opt, struc
 	} else {
 		run_init(&o.run, &loop, opt, on_over);
 		run_begin(&o.run, req, take_fd(&client->sock), a, res);
+		if (!o.over && opt->meanwhile)
+			opt->meanwhile(opt->ctx);
 		while (!o.over)
 			loop_wait(&loop, -1);
 	}

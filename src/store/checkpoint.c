@@ -3,29 +3,11 @@
 #include "store/checkpoint.h"
 
 #include <jansson.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #include "store/canon.h"
 
 static const char *const kinds[] = { [CHECKPOINT_HERE] = "checkpoint", [CHECKPOINT_PRUNED] = "prune" };
-
-bool checkpoint_signed_by(const struct checkpoint *c, const uint8_t pub[KEY_SIZE])
-{
-	char text[CHECKPOINT_TEXT_MAX];
-	size_t len = checkpoint_text(c, text);
-	EVP_PKEY *key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, pub, KEY_SIZE);
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	uint8_t id[KEY_ID_SIZE];
-	bool good;
-
-	checkpoint_key_id(pub, id);
-	good = memcmp(id, c->key, KEY_ID_SIZE) == 0 && key && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) == 1 &&
-	       EVP_DigestVerify(ctx, c->signature, SIGNATURE_SIZE, (const uint8_t *)text, len) == 1;
-	EVP_MD_CTX_free(ctx);
-	EVP_PKEY_free(key);
-	return good;
-}
 
 int checkpoint_to_json(const struct checkpoint *c, struct buf *out)
 {

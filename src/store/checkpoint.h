@@ -36,7 +36,6 @@ void checkpoint_fold(uint8_t head[DIGEST_SIZE], const uint8_t digest[DIGEST_SIZE
 size_t checkpoint_text(const struct checkpoint *c, char out[CHECKPOINT_TEXT_MAX]);
 /* First bytes of the SHA-256 of the public key. */
 void checkpoint_key_id(const uint8_t pub[KEY_SIZE], uint8_t out[KEY_ID_SIZE]);
-bool checkpoint_signed_by(const struct checkpoint *c, const uint8_t pub[KEY_SIZE]);
 /* One line of canonical JSON, without its end. */
 int checkpoint_to_json(const struct checkpoint *c, struct buf *out);
 /* Its parser, strict: exactly the fields of the above. */

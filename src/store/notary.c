@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
 #include "kernel/seccomp.h"
+#include "store/sign.h"
 
 /*
  * Theory of operation
@@ -38,6 +38,8 @@
  *	ADD digests...       those that came since
  *	SIGN seq, digest     -> a new checkpoint, if this is where the digests led
  *
+ * Started with --verify it has no folder and no key, and checks signatures for whoever asks.
+ *
  * Any number of notaries may serve one folder, one signature at a time (flock); each reads the file anew under the lock. START is for the owner's
  * own commands (--prune: a record of what was pruned; --adopt: begin from what the database says, after the file was lost).
  *
@@ -45,10 +47,9 @@
  */
 
 struct notary {
-	bool may_prune, may_adopt;
+	bool may_prune, may_adopt, only_verifies;
 	uint8_t secret[KEY_SIZE], pub[KEY_SIZE], id[KEY_ID_SIZE];
 	EVP_PKEY *key;
-	EVP_MD_CTX *ctx;
 	/* between LAST and its end */
 	bool begun, checked, started;
 	struct checkpoint last; /* the file */
@@ -115,8 +116,7 @@ static int use_key(struct notary *n)
 	size_t len = KEY_SIZE;
 
 	n->key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, n->secret, KEY_SIZE);
-	n->ctx = EVP_MD_CTX_new();
-	if (!n->key || !n->ctx || EVP_PKEY_get_raw_public_key(n->key, n->pub, &len) != 1)
+	if (!n->key || EVP_PKEY_get_raw_public_key(n->key, n->pub, &len) != 1)
 		return -1;
 	checkpoint_key_id(n->pub, n->id);
 	OPENSSL_cleanse(n->secret, KEY_SIZE);
@@ -125,19 +125,12 @@ static int use_key(struct notary *n)
 
 static int sign(struct notary *n, struct checkpoint *c)
 {
-	char text[CHECKPOINT_TEXT_MAX];
-	size_t len, size = SIGNATURE_SIZE;
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	c->time_ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 	memcpy(c->key, n->id, KEY_ID_SIZE);
-	len = checkpoint_text(c, text);
-	EVP_MD_CTX_reset(n->ctx);
-	return EVP_DigestSignInit(n->ctx, NULL, NULL, NULL, n->key) == 1 &&
-			       EVP_DigestSign(n->ctx, c->signature, &size, (const uint8_t *)text, len) == 1
-		       ? 0
-		       : -1;
+	return sign_checkpoint(n->key, c);
 }
 
 /* The first start in this folder: a key, and a checkpoint of nothing. The key comes last: with it the folder is complete. */
@@ -214,16 +207,13 @@ static bool same(const uint8_t *a, const uint8_t *b)
 static int load_last(struct notary *n, struct notary_reply *r)
 {
 	struct checkpoint c;
-	char text[CHECKPOINT_TEXT_MAX];
 	int rc = read_file(NOTARY_LAST_FILE, &c, sizeof(c));
 
 	if (rc < 0)
 		return complain_sys(r, "read the notary's last checkpoint");
 	if (rc == 1)
 		return complain(r, NOTARY_REFUSED, "the notary has a key, but its last checkpoint is gone");
-	EVP_MD_CTX_reset(n->ctx);
-	if (c.kind != CHECKPOINT_HERE || memcmp(c.key, n->id, KEY_ID_SIZE) != 0 || EVP_DigestVerifyInit(n->ctx, NULL, NULL, NULL, n->key) != 1 ||
-	    EVP_DigestVerify(n->ctx, c.signature, SIGNATURE_SIZE, (const uint8_t *)text, checkpoint_text(&c, text)) != 1)
+	if (c.kind != CHECKPOINT_HERE || !sign_check(&c, n->pub))
 		return complain(r, NOTARY_REFUSED, "the notary's last checkpoint is not one that it has signed");
 	n->last = c;
 	return 0;
@@ -318,6 +308,18 @@ static int op_prune(struct notary *n, const struct notary_msg *m, struct notary_
 	return 0;
 }
 
+/* Anybody can do that; here it costs nobody else a megabyte of libcrypto. */
+static int op_verify(struct notary *n, const struct notary_msg *m, struct notary_reply *r)
+{
+	struct checkpoint c;
+
+	(void)n;
+	memcpy(&c, m->digest[1], sizeof(c));
+	if (!sign_check(&c, m->digest[0]))
+		return complain(r, NOTARY_REFUSED, "not signed by this key");
+	return 0;
+}
+
 static int op_leave(struct notary *n, const struct notary_msg *m, struct notary_reply *r)
 {
 	(void)n;
@@ -339,6 +341,7 @@ static const struct notary_row {
 	[NOTARY_SIGN] = { op_sign, false, true, true },
 	[NOTARY_PRUNE] = { op_prune, false, true, true },
 	[NOTARY_LEAVE] = { op_leave, true, false, true },
+	[NOTARY_VERIFY] = { op_verify, true, true, false },
 };
 
 /* After a refusal everything is passed over until the next LAST: who asks finds the refusal as the one answer to what it waits for. */
@@ -356,16 +359,18 @@ static void serve(struct notary *n, const struct notary_reply *broken)
 		if (got < 0 && errno == EINTR)
 			continue;
 		/* Anything that is no record of ours: whoever is there is not who should be. */
-		if (got != sizeof(m) || m.op < NOTARY_LAST || m.op > NOTARY_LEAVE)
+		if (got != sizeof(m) || m.op < NOTARY_LAST || m.op > NOTARY_VERIFY)
 			return;
 		row = &rows[m.op];
-		if (m.op == NOTARY_LAST)
+		if (m.op == NOTARY_LAST || m.op == NOTARY_VERIFY)
 			refused = false;
 		if (refused || (!n->begun && !row->first))
 			continue;
 		memcpy(r.pub, n->pub, KEY_SIZE);
-		if (broken->status != NOTARY_OK) {
+		if (broken->status != NOTARY_OK || n->only_verifies != (m.op == NOTARY_VERIFY)) {
 			r = *broken;
+			if (r.status == NOTARY_OK)
+				complain(&r, NOTARY_REFUSED, "not what it was started for");
 			rc = -1;
 		} else {
 			rc = row->run(n, &m, &r);
@@ -380,7 +385,7 @@ static void serve(struct notary *n, const struct notary_reply *broken)
 
 /* ---- what it gives up ---- */
 
-static int confine(struct err *e)
+static int confine(bool folder, struct err *e)
 {
 	int abi = landlock_abi();
 	auto_close int rules = -1;
@@ -393,7 +398,7 @@ static int confine(struct err *e)
 		return -1;
 	if (abi) {
 		rules = landlock_new(abi, e);
-		if (rules < 0 || landlock_allow(rules, abi, "/proc/self/fd/4", LANDLOCK_WRITE_NOEXEC, e) < 0 || landlock_enforce(rules, e) < 0)
+		if (rules < 0 || (folder && landlock_allow(rules, abi, "/proc/self/fd/4", LANDLOCK_WRITE_NOEXEC, e) < 0) || landlock_enforce(rules, e) < 0)
 			return -1;
 	}
 	return caps_set(0, e);
@@ -415,20 +420,21 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		n.may_prune = n.may_prune || strcmp(argv[i], "--prune") == 0;
 		n.may_adopt = n.may_adopt || strcmp(argv[i], "--adopt") == 0;
+		n.only_verifies = n.only_verifies || strcmp(argv[i], "--verify") == 0;
 	}
-	if (fstat(NOTARY_FD, &st) < 0 || !S_ISSOCK(st.st_mode) || fstat(NOTARY_DIR_FD, &st) < 0 || !S_ISDIR(st.st_mode)) {
+	if (fstat(NOTARY_FD, &st) < 0 || !S_ISSOCK(st.st_mode) || (!n.only_verifies && (fstat(NOTARY_DIR_FD, &st) < 0 || !S_ISDIR(st.st_mode)))) {
 		fprintf(stderr, "belljar-notary is started by belljar\n");
 		return 2;
 	}
 	/* Neither the host's configuration of OpenSSL nor its modules have a say here. */
 	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
-	if (confine(&e) < 0) {
+	if (confine(!n.only_verifies, &e) < 0) {
 		complain(&broken, NOTARY_FAILED, "%s", e.msg);
-	} else if ((st.st_mode & 077) || st.st_uid != geteuid()) {
+	} else if (!n.only_verifies && ((st.st_mode & 077) || st.st_uid != geteuid())) {
 		complain(&broken, NOTARY_REFUSED, "others may look into the notary's folder, or it is not ours");
 	} else if (!hook_disabled("notary_seccomp") && seccomp_load_notary(&e) < 0) {
 		complain(&broken, NOTARY_FAILED, "%s", e.msg);
-	} else {
+	} else if (!n.only_verifies) {
 		load_key(&n, &broken);
 	}
 	serve(&n, &broken);

@@ -22,6 +22,7 @@ enum notary_op {
 	NOTARY_SIGN,	 /* the chain ends with `seq`, digest[0]: a checkpoint is the answer; ends */
 	NOTARY_PRUNE,	 /* what was begun with START leads to the last checkpoint: a prune record of START's place is the answer; ends */
 	NOTARY_LEAVE,	 /* ends without a signature; no answer */
+	NOTARY_VERIFY,	 /* digest[0] is a public key, at digest[1] begins a checkpoint: OK when it was signed by that key. Only with --verify */
 };
 
 struct notary_msg {

@@ -48,9 +48,10 @@ static int open_folder(const char *state_dir, struct err *e)
 
 int signer_start(const char *state_dir, enum signer_mode mode, struct err *e)
 {
-	static const char *const options[] = { [SIGNER_PLAIN] = NULL, [SIGNER_PRUNE] = "--prune", [SIGNER_ADOPT] = "--adopt" };
+	static const char *const options[] = { [SIGNER_PLAIN] = NULL, [SIGNER_PRUNE] = "--prune", [SIGNER_ADOPT] = "--adopt", [SIGNER_VERIFY] = "--verify" };
 	char path[512], *envp[] = { NULL, NULL };
-	auto_close int dir = open_folder(state_dir, e), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_close int dir = mode == SIGNER_VERIFY ? open("/dev/null", O_RDWR | O_CLOEXEC) : open_folder(state_dir, e);
 	int sock[2];
 	pid_t pid;
 
@@ -102,21 +103,28 @@ static int put_op(int sock, enum notary_op op, uint64_t seq, const uint8_t *rece
 	return put(sock, &m, e);
 }
 
-static int answer(int sock, struct checkpoint *out, struct err *e)
+static int receive(int sock, struct notary_reply *r, struct err *e)
 {
 	struct pollfd p = { .fd = sock, .events = POLLIN };
-	struct notary_reply r;
 	ssize_t n;
 	int ready;
 
 	do
 		ready = poll(&p, 1, NOTARY_WAIT_MS * 2);
 	while (ready < 0 && errno == EINTR);
-	n = ready > 0 ? recv(sock, &r, sizeof(r), 0) : -1;
-	if (n != sizeof(r)) {
-		err_set(e, ERR_SETUP, ready == 0 ? "the notary does not answer" : "the notary ended unexpectedly");
-		return err_hint(e, "receipts are kept and chained; 'belljar audit checkpoint' has them signed");
-	}
+	n = ready > 0 ? recv(sock, r, sizeof(*r), 0) : -1;
+	if (n == sizeof(*r))
+		return 0;
+	err_set(e, ERR_SETUP, ready == 0 ? "the notary does not answer" : "the notary ended unexpectedly");
+	return err_hint(e, "receipts are kept and chained; 'belljar audit checkpoint' has them signed");
+}
+
+static int answer(int sock, struct checkpoint *out, struct err *e)
+{
+	struct notary_reply r;
+
+	if (receive(sock, &r, e) < 0)
+		return -1;
 	if (r.status != NOTARY_OK) {
 		r.msg[sizeof(r.msg) - 1] = '\0';
 		err_set(e, r.status == NOTARY_REFUSED ? ERR_DENIED : ERR_SETUP, "the notary %s: %s", r.status == NOTARY_REFUSED ? "refuses to sign" : "cannot sign", r.msg);
@@ -237,6 +245,18 @@ int signer_prune(int sock, struct store *s, const struct checkpoint *from, struc
 	if (put_op(sock, NOTARY_START, from->seq, from->receipt, from->head, e) < 0 || show_all(&d, s) < 0)
 		return leave(sock, -1);
 	return put_op(sock, NOTARY_PRUNE, 0, NULL, NULL, e) < 0 ? -1 : answer(sock, out, e);
+}
+
+int signer_check(int sock, const struct checkpoint *c, const uint8_t pub[KEY_SIZE], struct err *e)
+{
+	struct notary_msg m = { .op = NOTARY_VERIFY };
+	struct notary_reply r;
+
+	memcpy(m.digest[0], pub, KEY_SIZE);
+	memcpy(m.digest[1], c, sizeof(*c));
+	if (put(sock, &m, e) < 0 || receive(sock, &r, e) < 0)
+		return -1;
+	return r.status != NOTARY_OK;
 }
 
 /* ---- the folder ---- */

@@ -6,7 +6,7 @@
 #include "store/notary.h"
 #include "store/store.h"
 
-enum signer_mode { SIGNER_PLAIN, SIGNER_PRUNE, SIGNER_ADOPT };
+enum signer_mode { SIGNER_PLAIN, SIGNER_PRUNE, SIGNER_ADOPT, SIGNER_VERIFY };
 
 /* A last checkpoint that is older than this is time for a new one (one-shot runs), and so is this many receipts (a batch). */
 #define SIGNER_INTERVAL_MS 10000
@@ -20,6 +20,9 @@ int signer_sign(int sock, struct store *s, struct checkpoint *out, struct err *e
 int signer_adopt(int sock, struct store *s, struct checkpoint *out, struct err *e);
 /* A record that says: everything up to `from` may be removed (`from`: seq, receipt and head). Only with a notary of SIGNER_PRUNE. */
 int signer_prune(int sock, struct store *s, const struct checkpoint *from, struct checkpoint *out, struct err *e);
+
+/* 0 when `pub` has signed it, 1 when not, -1. Only with a notary of SIGNER_VERIFY, which has no folder. */
+int signer_check(int sock, const struct checkpoint *c, const uint8_t pub[KEY_SIZE], struct err *e);
 
 /* The notary's own folder, for whoever may look: its last checkpoint and its public key. 1 when there is none. */
 int signer_last(const char *state_dir, struct checkpoint *out, struct err *e);

@@ -212,6 +212,8 @@ bool store_exists(const char *dir)
 void store_set_busy(struct store *s, int busy_ms)
 {
 	sqlite3_busy_timeout(s->db, busy_ms);
+	if (busy_ms)
+		s->busy_ms = busy_ms;
 }
 
 int store_open(struct store *s, const char *dir, bool create, int busy_ms, struct err *e)
@@ -259,6 +261,17 @@ int store_probe(struct store *s, struct err *e)
 		return -1;
 	rollback(s);
 	return 0;
+}
+
+void store_warm(struct store *s)
+{
+	struct receipt_place last;
+	struct err e;
+
+	for (int i = STORE_ADD; i <= STORE_ADD_CODE; i++)
+		statement(s, (enum store_statement)i, &e);
+	/* And its pages are in memory. */
+	store_last(s, &last, &e);
 }
 
 /* ---- appending ---- */
@@ -367,10 +380,18 @@ int store_append(struct store *s, const struct receipt *r, size_t n, struct rece
 	return 0;
 }
 
-void store_tidy(struct store *s, int pages)
+/*
+ * A process that stays only needs the pages moved: its next commit begins the log anew. After one that goes, nobody remembers how much was moved (that
+ * stands in the index, which the next one makes from the log), so the log has to be cut.
+ */
+void store_tidy(struct store *s, int pages, bool cut)
 {
-	if (s->wal_pages > pages && sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) == SQLITE_OK)
+	if (s->wal_pages <= pages)
+		return;
+	store_set_busy(s, 0);
+	if (sqlite3_wal_checkpoint_v2(s->db, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) == SQLITE_OK)
 		s->wal_pages = 0;
+	store_set_busy(s, s->busy_ms);
 }
 
 /* ---- reading ---- */

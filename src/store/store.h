@@ -19,6 +19,7 @@ struct store {
 	sqlite3 *db;
 	sqlite3_stmt *st[STORE_STATEMENTS]; /* made when first used */
 	void *zstd;
+	int busy_ms;
 	int wal_pages;	 /* in the log after the last commit */
 	int dir;	 /* the state folder, to ask for its room */
 	struct buf body; /* of the receipt at hand */
@@ -33,10 +34,13 @@ void store_close(struct store *s);
 void store_set_busy(struct store *s, int busy_ms);
 /* Could a receipt be kept now? Asks for the writer's lock and for room on the disk; writes nothing. */
 int store_probe(struct store *s, struct err *e);
+/* Makes ready what appending needs: SQLite compiles its statements. For whoever has to wait for something else. */
+void store_warm(struct store *s);
 /* Appends `n` receipts in one transaction. When it returns 0 they are on the disk and `out` says where they stand; else nothing was changed. */
 int store_append(struct store *s, const struct receipt *r, size_t n, struct receipt_place *out, struct err *e);
-/* Moves what was committed from the write-ahead log into the database when there is more than `pages` of it. Waits for nobody. */
-void store_tidy(struct store *s, int pages);
+/* Moves what was committed from the write-ahead log into the database when there is more than `pages` of it. Waits for nobody. `cut`: this process is
+ * about to go. */
+void store_tidy(struct store *s, int pages, bool cut);
 
 /* The last receipt of the chain (seq 0: there is none). */
 int store_last(struct store *s, struct receipt_place *out, struct err *e);

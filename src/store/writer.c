@@ -39,6 +39,7 @@
 #define GROUP_MAX     512
 #define READ_BYTES    (1U << 20)
 #define TIDY_PAGES    2000 /* 8 MiB of log */
+#define TIDY_END_PAGES 64 /* whoever comes next reads it first */
 
 /* ---- the wire ---- */
 
@@ -259,13 +260,13 @@ static void serve(struct writer *w)
 	while (!w->ended) {
 		if (gather(w, w->unsigned_count ? SIGNER_INTERVAL_MS : -1) < 0 || commit_all(w) < 0)
 			break;
-		store_tidy(&w->store, TIDY_PAGES);
+		store_tidy(&w->store, TIDY_PAGES, false);
 		if (is_due(w))
 			sign(w);
 	}
 	if (w->unsigned_count)
 		sign(w);
-	store_tidy(&w->store, 100);
+	store_tidy(&w->store, TIDY_END_PAGES, true);
 }
 
 /* Everything that it will ever need is open. */
