@@ -296,7 +296,7 @@ static void audit_keep(struct audit *a, const struct request *r, struct result *
 	if (a->mode == AUDIT_BEST_EFFORT || res->verdict.status == STATUS_ERROR)
 		return;
 	/* It has run, and nobody can prove it: that is no success. */
-	err_set(&e, ERR_INTERNAL, "it was run, but its receipt could not be kept: %.250s", a->err.msg);
+	err_set(&e, ERR_INTERNAL, "its receipt could not be kept, so it does not count: %.250s", a->err.msg);
 	err_hint(&e, "%.200s", a->err.hint);
 	verdict_error(&res->verdict, &e);
 }

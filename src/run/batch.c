@@ -247,31 +247,38 @@ static void give_kept(struct batch *b, const struct receipt_place *place)
 	free(w);
 }
 
-/* It has run, and there is no receipt: best effort says so; else it does not count. */
-static void give_unkept(struct batch *b, const struct err *e)
+/* It has run, and there is no receipt: best effort says so; else it does not count. `scratch` has the line. */
+static void end_unkept(struct batch *b, uint64_t seq, const char *why)
 {
 	static const struct receipt_place none;
-	struct waiting *w;
 
-	if (!take_waiting(b, &w))
-		return;
 	if (b->setup->audit == AUDIT_REQUIRED) {
 		struct verdict v;
 		struct err internal;
 		auto_free char *text = NULL;
 
-		err_set(&internal, ERR_INTERNAL, "it was run, but its receipt could not be kept: %.250s", e->msg);
+		err_set(&internal, ERR_INTERNAL, "its receipt could not be kept, so it does not count: %.250s", why);
 		err_hint(&internal, "--resume runs it again; --audit best-effort goes on without receipts");
 		verdict_error(&v, &internal);
-		text = result_change_line(w->text, w->len, &v);
+		text = result_change_line(b->scratch.data, b->scratch.len, &v);
 		b->scratch.len = 0;
 		buf_str(&b->scratch, text ? text : "{\"status\":\"error\"");
 		b->broken = true;
-		if (!b->refusing)
-			b->store_err = *e;
+	}
+	end_line(b, seq, &none, why);
+}
+
+static void give_unkept(struct batch *b, const struct err *e)
+{
+	struct waiting *w;
+
+	if (!take_waiting(b, &w))
+		return;
+	if (b->setup->audit == AUDIT_REQUIRED && !b->refusing) {
+		b->store_err = *e;
 		b->refusing = true;
 	}
-	end_line(b, w->seq, &none, e->msg);
+	end_unkept(b, w->seq, e->msg);
 	free(w);
 }
 
@@ -283,12 +290,12 @@ static void store_gone(struct batch *b)
 	if (b->ending && !b->waiting)
 		return;
 	err_set(&e, ERR_SETUP, "the store of receipts ended unexpectedly");
-	if (b->setup->audit == AUDIT_REQUIRED && !b->refusing) {
-		b->refusing = true;
+	if (!b->refusing)
 		b->store_err = e;
-	} else {
+	if (b->setup->audit == AUDIT_REQUIRED)
+		b->refusing = true;
+	else
 		told_once(b->setup, &e);
-	}
 	while (b->waiting)
 		give_unkept(b, &e);
 	buf_done(&b->to_store);
@@ -395,8 +402,12 @@ static void keep_receipt(struct batch *b, const struct result *res, const struct
 	struct receipt r;
 	struct waiting *w;
 
+	if (b->setup->audit == AUDIT_OFF) {
+		end_line(b, t->item.seq, &none, NULL);
+		return;
+	}
 	if (b->store.fd < 0) {
-		end_line(b, t->item.seq, &none, b->setup->audit == AUDIT_OFF ? NULL : b->setup->store_error ? b->setup->store_error : b->store_err.msg);
+		end_unkept(b, t->item.seq, b->setup->store_error ? b->setup->store_error : b->store_err.msg);
 		return;
 	}
 	w = malloc(sizeof(*w) + b->scratch.len);

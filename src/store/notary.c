@@ -262,6 +262,7 @@ static int op_check(struct notary *n, const struct notary_msg *m, struct notary_
 	if (!same(m->digest[0], n->last.receipt))
 		return complain(r, NOTARY_REFUSED, "receipt %llu is not the one that was signed", (unsigned long long)n->last.seq);
 	n->checked = true;
+	r->checkpoint = n->last;
 	return 0;
 }
 
@@ -336,7 +337,7 @@ static const struct notary_row {
 } rows[] = {
 	[NOTARY_LAST] = { op_last, true, true, false },
 	[NOTARY_START] = { op_start, false, false, false },
-	[NOTARY_CHECK] = { op_check, false, false, false },
+	[NOTARY_CHECK] = { op_check, false, true, false },
 	[NOTARY_ADD] = { op_add, false, false, false },
 	[NOTARY_SIGN] = { op_sign, false, true, true },
 	[NOTARY_PRUNE] = { op_prune, false, true, true },
@@ -352,7 +353,7 @@ static void serve(struct notary *n, const struct notary_reply *broken)
 
 	for (;;) {
 		struct notary_reply r = { .status = NOTARY_OK };
-		ssize_t got = recv(NOTARY_FD, &m, sizeof(m), 0);
+		ssize_t got = recv(NOTARY_FD, &m, sizeof(m), MSG_TRUNC);
 		const struct notary_row *row;
 		int rc;
 

@@ -17,7 +17,7 @@
 enum notary_op {
 	NOTARY_LAST = 1, /* begins: takes the folder's lock, answers with the last checkpoint */
 	NOTARY_START,	 /* only when started for it: begin at `seq`, receipt digest[0], head digest[1] instead */
-	NOTARY_CHECK,	 /* digest[0] is the receipt at the last checkpoint; no answer */
+	NOTARY_CHECK,	 /* digest[0] is the receipt at the last checkpoint; answers with that */
 	NOTARY_ADD,	 /* `count` digests of the receipts that follow; no answer */
 	NOTARY_SIGN,	 /* the chain ends with `seq`, digest[0]: a checkpoint is the answer; ends */
 	NOTARY_PRUNE,	 /* what was begun with START leads to the last checkpoint: a prune record of START's place is the answer; ends */

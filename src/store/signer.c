@@ -188,6 +188,7 @@ static int leave(int sock, int rc)
 /* The database must still have what was signed last. */
 static int check_last(int sock, struct store *s, const struct checkpoint *last, struct err *e)
 {
+	struct checkpoint again;
 	uint8_t hash[DIGEST_SIZE];
 	int rc;
 
@@ -199,7 +200,7 @@ static int check_last(int sock, struct store *s, const struct checkpoint *last, 
 			(unsigned long long)last->seq);
 		err_hint(e, "belljar audit verify");
 	}
-	return rc ? -1 : put_op(sock, NOTARY_CHECK, 0, hash, NULL, e);
+	return rc || put_op(sock, NOTARY_CHECK, 0, hash, NULL, e) < 0 ? -1 : answer(sock, &again, e);
 }
 
 /* What the notary has signed and the database does not have yet: whoever asked died before it could be kept. */
@@ -223,10 +224,8 @@ int signer_sign(int sock, struct store *s, struct checkpoint *out, struct err *e
 	if (check_last(sock, s, &last, e) < 0 || show_all(&d, s) < 0)
 		return leave(sock, -1);
 	if (last.seq && d.last == last.seq) {
-		/* Its answer to CHECK comes only when it refuses: LAST once more has it told. */
-		if (put_op(sock, NOTARY_LAST, 0, NULL, NULL, e) < 0 || answer(sock, out, e) < 0)
-			return -1;
-		return leave(sock, keep_last(s, out, e));
+		*out = last;
+		return leave(sock, keep_last(s, &last, e));
 	}
 	if (put_op(sock, NOTARY_SIGN, d.last, d.hash, NULL, e) < 0 || answer(sock, out, e) < 0)
 		return -1;

@@ -119,6 +119,13 @@ sqlite3_stmt *store_prepare(struct store *s, const char *sql, struct err *e)
 
 /* ---- opening ---- */
 
+void store_set_busy(struct store *s, int busy_ms)
+{
+	sqlite3_busy_timeout(s->db, busy_ms);
+	if (busy_ms)
+		s->busy_ms = busy_ms;
+}
+
 static int count_pages(void *ctx, sqlite3 *db, const char *name, int pages)
 {
 	struct store *s = ctx;
@@ -174,7 +181,7 @@ static int check_schema(struct store *s, bool create, struct err *e)
 	return 0;
 }
 
-static int open_file(struct store *s, bool create, struct err *e)
+static int open_file(struct store *s, bool create, int busy_ms, struct err *e)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_PRIVATECACHE;
 
@@ -193,6 +200,7 @@ static int open_file(struct store *s, bool create, struct err *e)
 		err_set(e, ERR_SETUP, "open the receipts: %s cannot be written", s->path);
 		return err_hint(e, "look at who owns it; --audit best-effort goes on without receipts");
 	}
+	store_set_busy(s, busy_ms);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -209,13 +217,6 @@ bool store_exists(const char *dir)
 	return access(path, F_OK) == 0;
 }
 
-void store_set_busy(struct store *s, int busy_ms)
-{
-	sqlite3_busy_timeout(s->db, busy_ms);
-	if (busy_ms)
-		s->busy_ms = busy_ms;
-}
-
 int store_open(struct store *s, const char *dir, bool create, int busy_ms, struct err *e)
 {
 	memset(s, 0, sizeof(*s));
@@ -227,10 +228,8 @@ int store_open(struct store *s, const char *dir, bool create, int busy_ms, struc
 	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dir < 0) {
 		err_sys(e, "open the state folder %s", dir);
-	} else if (open_file(s, create, e) == 0) {
-		store_set_busy(s, busy_ms);
-		if (check_schema(s, create, e) == 0)
-			return 0;
+	} else if (open_file(s, create, busy_ms, e) == 0 && check_schema(s, create, e) == 0) {
+		return 0;
 	}
 	store_close(s);
 	return -1;
@@ -356,28 +355,30 @@ static int add_receipt(struct store *s, const struct receipt *r, struct receipt_
 	return 0;
 }
 
-int store_append(struct store *s, const struct receipt *r, size_t n, struct receipt_place *out, struct err *e)
+static int append(struct store *s, const struct receipt *r, size_t n, struct receipt_place *out, struct err *e)
 {
 	struct receipt_place at;
 
-	if (exec(s, "BEGIN IMMEDIATE", "keep a receipt", e) < 0)
+	if (store_last(s, &at, e) < 0)
 		return -1;
-	if (store_last(s, &at, e) < 0) {
-		rollback(s);
-		return -1;
-	}
 	for (size_t i = 0; i < n; i++) {
-		if (add_receipt(s, &r[i], &at, e) < 0) {
-			rollback(s);
+		if (add_receipt(s, &r[i], &at, e) < 0)
 			return -1;
-		}
 		out[i] = at;
 	}
-	if (exec(s, "COMMIT", "keep a receipt", e) < 0) {
-		rollback(s);
+	return exec(s, "COMMIT", "keep a receipt", e);
+}
+
+int store_append(struct store *s, const struct receipt *r, size_t n, struct receipt_place *out, struct err *e)
+{
+	if (exec(s, "BEGIN IMMEDIATE", "keep a receipt", e) < 0)
 		return -1;
-	}
-	return 0;
+	if (append(s, r, n, out, e) == 0)
+		return 0;
+	rollback(s);
+	/* Nobody shall take a place for one that was kept. */
+	memset(out, 0, n * sizeof(*out));
+	return -1;
 }
 
 /*

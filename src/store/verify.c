@@ -90,6 +90,32 @@ static int is_signed(struct verify *v, const struct verify_checkpoint *p, struct
 	return 0;
 }
 
+/* All that were signed at the receipt that was seen last, or before it. */
+static void compare(struct verify *v)
+{
+	for (; v->next < v->checkpoints && v->list[v->next].c.seq <= v->seq; v->next++) {
+		const struct verify_checkpoint *p = &v->list[v->next];
+		char when[32];
+
+		/* Of what was pruned, nothing is left to compare with. */
+		if (p->c.seq < v->seq && p->c.seq < v->pruned.seq)
+			continue;
+		if (p->c.seq == v->seq && memcmp(p->c.head, v->head, DIGEST_SIZE) == 0 && memcmp(p->c.receipt, v->hash, DIGEST_SIZE) == 0) {
+			v->signed_seq = p->c.seq;
+			v->signed_ms = p->c.time_ms;
+			continue;
+		}
+		/* Once it differs, it differs ever after. */
+		if (v->rewritten || v->gap)
+			continue;
+		v->rewritten = true;
+		receipt_time(p->c.time_ms, when);
+		verify_tell(v, VERIFY_REWRITTEN, p->c.seq, NULL,
+			    "the receipts from %llu to %llu are not those that were signed at %s (%s has the checkpoint): some of them were rewritten", n(v->signed_seq + 1),
+			    n(p->c.seq), when, p->where);
+	}
+}
+
 /* Where the chain begins: after the last prune record that is good, or with receipt 1. */
 static int begin(struct verify *v, struct err *e)
 {
@@ -119,33 +145,8 @@ static int begin(struct verify *v, struct err *e)
 	memcpy(v->hash, v->pruned.receipt, DIGEST_SIZE);
 	memcpy(v->head, v->pruned.head, DIGEST_SIZE);
 	memcpy(v->hash_before, v->hash, DIGEST_SIZE);
+	compare(v);
 	return 0;
-}
-
-/* All that were signed at the receipt that was seen last, or before it. */
-static void compare(struct verify *v)
-{
-	for (; v->next < v->checkpoints && v->list[v->next].c.seq <= v->seq; v->next++) {
-		const struct verify_checkpoint *p = &v->list[v->next];
-		char when[32];
-
-		/* Of what was pruned, nothing is left to compare with. */
-		if (p->c.seq < v->seq && p->c.seq < v->pruned.seq)
-			continue;
-		if (p->c.seq == v->seq && memcmp(p->c.head, v->head, DIGEST_SIZE) == 0 && memcmp(p->c.receipt, v->hash, DIGEST_SIZE) == 0) {
-			v->signed_seq = p->c.seq;
-			v->signed_ms = p->c.time_ms;
-			continue;
-		}
-		/* Once it differs, it differs ever after. */
-		if (v->rewritten || v->gap)
-			continue;
-		v->rewritten = true;
-		receipt_time(p->c.time_ms, when);
-		verify_tell(v, VERIFY_REWRITTEN, p->c.seq, NULL,
-			    "the receipts from %llu to %llu are not those that were signed at %s (%s has the checkpoint): some of them were rewritten", n(v->signed_seq + 1),
-			    n(p->c.seq), when, p->where);
-	}
 }
 
 /* ---- receipts ---- */

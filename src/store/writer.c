@@ -37,6 +37,9 @@
 #define FLAG_CLIENT   4U
 #define FLAG_LANGUAGE 8U
 #define GROUP_MAX     512
+#define BUSY_START_MS 5000
+#define BUSY_MS	      10000
+#define BUSY_AGAIN_MS 200
 #define READ_BYTES    (1U << 20)
 #define TIDY_PAGES    2000 /* 8 MiB of log */
 #define TIDY_END_PAGES 64 /* whoever comes next reads it first */
@@ -219,7 +222,7 @@ static int commit_all(struct writer *w)
 			break;
 		good = store_append(&w->store, group, n, at, &e) == 0;
 		/* One that waited in vain keeps the next ones waiting less. */
-		store_set_busy(&w->store, good ? 10000 : 200);
+		store_set_busy(&w->store, good ? BUSY_MS : BUSY_AGAIN_MS);
 		if (acknowledge(w, good ? at : NULL, n, good ? NULL : &e) < 0 && !good)
 			return -1;
 		w->unsigned_count += good ? n : 0;
@@ -336,11 +339,12 @@ static _Noreturn void become_store(const char *dir, int sock, int notary)
 	w.notary = notary;
 	w.in.max = (RECEIPT_CODE_MAX + RECEIPT_BODY_MAX * 4UL) * 2;
 	/* Opened here: SQLite's locks do not live through a fork. */
-	if (store_open(&w.store, dir, true, 10000, &e) < 0 || warm_up(&w.store, &e) < 0 || confine(&e) < 0) {
+	if (store_open(&w.store, dir, true, BUSY_START_MS, &e) < 0 || warm_up(&w.store, &e) < 0 || confine(&e) < 0) {
 		acknowledge(&w, NULL, 0, &e);
 		_exit(1);
 	}
 	acknowledge(&w, NULL, 0, NULL);
+	store_set_busy(&w.store, BUSY_MS);
 	serve(&w);
 	_exit(0);
 }
