@@ -361,18 +361,28 @@ static void try_it(const char *what, long rc)
 int cmd_batch_debug(void)
 {
 	static struct batch_options o;
+	static struct batch_setup setup;
 	char *const none[] = { NULL };
-	char path[512];
+	char path[512], state[400];
 	struct arena arena = { 0 };
 	struct state_run entry = { .fd = -1 };
 	struct err e = { 0 };
 
-	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
+	o.req.audit = "required";
+	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_dir(state, sizeof(state), &e) < 0 || open_store(&setup, &o, &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
 	    confine(&o, &entry, &arena, &e) < 0)
 		return cli_error(&e);
 	strncat(path, "/logs/debug-front", sizeof(path) - strlen(path) - 1);
 	try_it("open:log", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	unlink(path);
+	snprintf(path, sizeof(path), "%s/" STORE_FILE, state);
+	try_it("read:receipts", open(path, O_RDONLY | O_CLOEXEC));
+	try_it("write:receipts", open(path, O_RDWR | O_CLOEXEC));
+	try_it("unlink:receipts", unlink(path));
+	snprintf(path, sizeof(path), "%s/" NOTARY_DIR, state);
+	try_it("open:notary", open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	snprintf(path, sizeof(path), "%s/" NOTARY_DIR "/" NOTARY_LAST_FILE, state);
+	try_it("write:notary", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	try_it("open:/etc/shadow", open("/etc/shadow", O_RDONLY | O_CLOEXEC));
 	try_it("open:/etc/passwd", open("/etc/passwd", O_RDONLY | O_CLOEXEC));
 	try_it("open:/proc/self/environ", open("/proc/self/environ", O_RDONLY | O_CLOEXEC));
