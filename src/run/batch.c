@@ -37,6 +37,8 @@
 #define OUT_BYTES_MAX	(4U << 20)   /* of results that wait to be written: past it nothing is begun */
 #define BUSY_WINDOW	16384	     /* results of lines that were turned away wait for their turn too */
 #define STORE_BYTES_MAX	(16U << 20)  /* of receipts that go to the store, and of results that wait for it: past it nothing is begun */
+#define STORE_WAIT_MS	10	     /* receipts gather so long while requests wait: one sync for several */
+#define STORE_GROUP	64	     /* or until there are so many */
 #define STORE_END_MS	30000	     /* for its last checkpoint */
 #define PROGRESS_MS	200
 #define LATE_MS		10 /* a run that lasts longer has its output read as it comes */
@@ -99,7 +101,9 @@ struct batch {
 	/* receipts */
 	struct watch store;
 	struct buf to_store, from_store, receipt;
-	size_t sent; /* of `to_store` */
+	size_t sent;	     /* of `to_store` */
+	size_t gathered;     /* receipts in it that wait for others */
+	uint64_t gather_ns;  /* since when */
 	struct waiting *waiting, **last_waiting;
 	size_t waiting_bytes;
 	bool refusing; /* receipts are required and cannot be kept */
@@ -302,8 +306,21 @@ static void store_gone(struct batch *b)
 	b->sent = 0;
 }
 
+/*
+ * Who waits for his result gets it at once: receipts only wait for others while requests wait for a free place, when nobody would be served
+ * sooner by it. True when they wait now.
+ */
+static bool is_gathering(const struct batch *b)
+{
+	return b->gathered && b->gathered < STORE_GROUP && b->queue.count && b->running && !b->sent &&
+	       clock_mono_ns() - b->gather_ns < STORE_WAIT_MS * NS_PER_MS;
+}
+
 static void send_receipts(struct batch *b)
 {
+	if (is_gathering(b))
+		return;
+	b->gathered = 0;
 	while (b->store.fd >= 0 && b->sent < b->to_store.len) {
 		ssize_t n = write(b->store.fd, b->to_store.data + b->sent, b->to_store.len - b->sent);
 
@@ -419,6 +436,8 @@ static void keep_receipt(struct batch *b, const struct result *res, const struct
 	memcpy(w->text, b->scratch.data, w->len);
 	*b->last_waiting = w;
 	b->last_waiting = &w->next;
+	if (!b->gathered++)
+		b->gather_ns = clock_mono_ns();
 	b->waiting_bytes += w->len;
 }
 
@@ -902,7 +921,7 @@ int batch_run(const struct batch_setup *s, struct err *e)
 	send_receipts(&b);
 	flush(&b);
 	while (!is_over(&b)) {
-		loop_wait(&b.loop, has_work(&b) ? 0 : b.sweeping ? LATE_MS : s->progress ? PROGRESS_MS : -1);
+		loop_wait(&b.loop, has_work(&b) ? 0 : b.gathered ? STORE_WAIT_MS / 2 : b.sweeping ? LATE_MS : s->progress ? PROGRESS_MS : -1);
 		end_finished(&b);
 		begin_some(&b);
 		take_lines(&b);

@@ -29,8 +29,8 @@
 
 #define SCHEMA_VERSION 1
 #define ROOM_BYTES     (1U << 20) /* less room than this on the disk counts as none */
-#define PACK_BYTES     256	  /* smaller code is kept as it is */
-#define PACK_LEVEL     3
+#define PACK_BYTES     1024	  /* smaller code is kept as it is: little would be gained */
+#define PACK_LEVEL     1
 
 enum code_form { CODE_PLAIN, CODE_ZSTD };
 

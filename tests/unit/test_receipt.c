@@ -37,6 +37,9 @@ TEST(text_is_as_jansson_writes_it)
 		canon_open(&c, NULL);
 		canon_str(&c, "a", texts[i]);
 		canon_int(&c, "b", -5);
+		canon_int(&c, "b0", 0);
+		canon_int(&c, "b1", INT64_MAX);
+		canon_int(&c, "b2", INT64_MIN);
 		canon_null(&c, "c");
 		canon_list(&c, "d");
 		canon_bool(&c, NULL, true);
