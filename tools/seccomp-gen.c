@@ -54,8 +54,16 @@ static const struct row front_rows[] = {
 #include "kernel/seccomp_front_table.h"
 };
 
+static const struct row store_rows[] = {
+#include "kernel/seccomp_store_table.h"
+};
+
+static const struct row notary_rows[] = {
+#include "kernel/seccomp_notary_table.h"
+};
+
 /* A profile: its rows, and what answers calls that it does not name and calls of other architectures. */
-enum { GUEST, FRONT };
+enum { GUEST, FRONT, STORE, NOTARY };
 
 static const struct table {
 	const struct row *rows;
@@ -64,6 +72,8 @@ static const struct table {
 } tables[] = {
 	[GUEST] = { guest_rows, sizeof(guest_rows) / sizeof(guest_rows[0]), ACT_ENOSYS, ACT_NOTIFY },
 	[FRONT] = { front_rows, sizeof(front_rows) / sizeof(front_rows[0]), ACT_EPERM, ACT_EPERM },
+	[STORE] = { store_rows, sizeof(store_rows) / sizeof(store_rows[0]), ACT_EPERM, ACT_EPERM },
+	[NOTARY] = { notary_rows, sizeof(notary_rows) / sizeof(notary_rows[0]), ACT_EPERM, ACT_EPERM },
 };
 
 static const struct table *table;
@@ -312,6 +322,10 @@ int main(void)
 	       "#include \"kernel/seccomp.h\"\n\n#include <linux/audit.h>\n\n");
 	build(&tables[FRONT], PLAIN);
 	print_filter("front");
+	build(&tables[STORE], PLAIN);
+	print_filter("store");
+	build(&tables[NOTARY], PLAIN);
+	print_filter("notary");
 	build(&tables[GUEST], ZYGOTE);
 	print_filter("zygote");
 	build_last();

@@ -18,6 +18,8 @@
 #include "run/confine.h"
 #include "run/rules.h"
 #include "run/state.h"
+#include "store/signer.h"
+#include "store/writer.h"
 
 struct batch_options {
 	struct request req; /* first: the rows of request.h fill it */
@@ -45,6 +47,7 @@ static const struct opt batch_opts[] = {
 	REQUEST_LIMIT_OPTS
 	REQUEST_ALLOW_OPT
 	REQUEST_POLICY_OPTS
+	REQUEST_AUDIT_OPTS
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ .name = NULL },
 };
@@ -203,12 +206,12 @@ static void raise_nofile(void)
 
 static int confine(const struct batch_options *o, const struct state_run *entry, struct arena *a, struct err *e)
 {
-	char state[400], *runs = arena_dup(a, entry->path);
-	struct confine c = { .state_dir = state, .files = &o->files_from };
+	char logs[400], *runs = arena_dup(a, entry->path);
+	struct confine c = { .log_dir = logs, .files = &o->files_from };
 	bool weaker = false;
 
-	/* Made now, with what is in it: afterwards nothing above it can be. */
-	if (state_log_dir(state, sizeof(state), e) < 0 || state_dir(state, sizeof(state), e) < 0)
+	/* Made now: afterwards nothing above it can be. */
+	if (state_log_dir(logs, sizeof(logs), e) < 0)
 		return -1;
 	*strrchr(runs, '/') = '\0';
 	c.runs_dir = runs;
@@ -216,6 +219,40 @@ static int confine(const struct batch_options *o, const struct state_run *entry,
 		return -1;
 	if (weaker && !o->quiet)
 		fprintf(stderr, "belljar: weaker on this host: no Landlock around the front (belljar doctor says more)\n");
+	return 0;
+}
+
+/* ---- receipts ---- */
+
+/* Two processes of their own, started while we may: what they have open we never do. */
+static int start_store(struct batch_setup *s, struct err *e)
+{
+	char dir[400];
+	auto_close int notary = -1;
+
+	if (state_dir(dir, sizeof(dir), e) < 0)
+		return -1;
+	notary = signer_start(dir, SIGNER_PLAIN, e);
+	s->store = notary < 0 ? -1 : writer_start(dir, notary, e);
+	return s->store < 0 ? -1 : 0;
+}
+
+static int open_store(struct batch_setup *s, const struct batch_options *o, struct err *e)
+{
+	static struct err why;
+
+	s->store = -1;
+	if (request_audit(&o->req, &s->audit, e) < 0)
+		return -1;
+	if (s->audit == AUDIT_OFF || start_store(s, &why) == 0)
+		return 0;
+	if (s->audit == AUDIT_REQUIRED) {
+		*e = why;
+		return -1;
+	}
+	s->store_error = why.msg;
+	if (!o->quiet)
+		fprintf(stderr, "belljar: no receipts: %s\n", why.msg);
 	return 0;
 }
 
@@ -261,7 +298,7 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	    open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 ||
 	    state_register(entry, id, arena_fmt(a, "batch %s", rest->words.v[0]), e) < 0)
 		return -1;
-	return confine(o, entry, a, e);
+	return open_store(s, o, e) < 0 ? -1 : confine(o, entry, a, e);
 }
 
 int cmd_batch(int argc, char **argv)
@@ -330,18 +367,28 @@ static void try_it(const char *what, long rc)
 int cmd_batch_debug(void)
 {
 	static struct batch_options o;
+	static struct batch_setup setup;
 	char *const none[] = { NULL };
-	char path[512];
+	char path[512], state[400];
 	struct arena arena = { 0 };
 	struct state_run entry = { .fd = -1 };
 	struct err e = { 0 };
 
-	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
+	o.req.audit = "required";
+	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_dir(state, sizeof(state), &e) < 0 || open_store(&setup, &o, &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
 	    confine(&o, &entry, &arena, &e) < 0)
 		return cli_error(&e);
 	strncat(path, "/logs/debug-front", sizeof(path) - strlen(path) - 1);
 	try_it("open:log", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	unlink(path);
+	snprintf(path, sizeof(path), "%s/" STORE_FILE, state);
+	try_it("read:receipts", open(path, O_RDONLY | O_CLOEXEC));
+	try_it("write:receipts", open(path, O_RDWR | O_CLOEXEC));
+	try_it("unlink:receipts", unlink(path));
+	snprintf(path, sizeof(path), "%s/" NOTARY_DIR, state);
+	try_it("open:notary", open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	snprintf(path, sizeof(path), "%s/" NOTARY_DIR "/" NOTARY_LAST_FILE, state);
+	try_it("write:notary", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	try_it("open:/etc/shadow", open("/etc/shadow", O_RDONLY | O_CLOEXEC));
 	try_it("open:/etc/passwd", open("/etc/passwd", O_RDONLY | O_CLOEXEC));
 	try_it("open:/proc/self/environ", open("/proc/self/environ", O_RDONLY | O_CLOEXEC));

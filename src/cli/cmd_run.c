@@ -13,11 +13,13 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "jar/allow.h"
+#include "run/account.h"
 #include "run/bind.h"
 #include "run/config.h"
 #include "run/rules.h"
 #include "run/run.h"
 #include "run/state.h"
+#include "store/signer.h"
 
 const struct opt_cmd cmd_run_opts = {
 	.name = "run",
@@ -271,12 +273,109 @@ static void check_lost(struct result *res)
 	}
 }
 
-/* Errors before the jar: with --json they are a result like any other. */
-static int report_error(const struct err *e, const struct request *r, struct result *res)
+/* ---- the receipt ---- */
+
+#define BUSY_MS	   5000
+#define TIDY_PAGES 64 /* of the log: whoever comes next reads it first */
+
+struct audit {
+	enum request_audit mode;
+	const struct request *req;
+	bool open, due; /* due: it is time for a checkpoint */
+	struct store store;
+	char dir[400];
+	struct err err; /* why it is not open, or could not be kept */
+};
+
+/* Before anything is started: could a receipt be kept? */
+static int audit_open(struct audit *a, const struct request *r, struct err *e)
 {
+	if (request_audit(r, &a->mode, e) < 0)
+		return -1;
+	if (a->mode == AUDIT_OFF || a->open)
+		return 0;
+	if (state_dir(a->dir, sizeof(a->dir), &a->err) == 0 && store_open(&a->store, a->dir, true, BUSY_MS, &a->err) == 0) {
+		if (store_probe(&a->store, &a->err) == 0) {
+			a->open = true;
+			return 0;
+		}
+		store_close(&a->store);
+	}
+	if (a->mode == AUDIT_BEST_EFFORT)
+		return 0;
+	*e = a->err;
+	return -1;
+}
+
+static int audit_before_start(void *ctx, struct err *e)
+{
+	struct audit *a = ctx;
+
+	return audit_open(a, a->req, e);
+}
+
+static void audit_meanwhile(void *ctx)
+{
+	struct audit *a = ctx;
+
+	if (!a->open)
+		return;
+	store_warm(&a->store);
+	a->due = signer_is_due(&a->store);
+}
+
+/* The result is complete; it is given out when its receipt is on the disk. */
+static void audit_keep(struct audit *a, const struct request *r, struct result *res)
+{
+	auto_buf text = BUF_INIT(RECEIPT_BODY_MAX);
+	struct receipt receipt;
+	struct err e = { 0 };
+
+	if (a->mode == AUDIT_OFF)
+		return;
+	/* Refused before it was time to open it. */
+	if (!a->open && !a->err.msg[0])
+		audit_open(a, r, &e);
+	if (a->open && account_receipt(&receipt, r, res, &text) == 0 && store_append(&a->store, &receipt, 1, &res->receipt, &a->err) == 0)
+		return;
+	res->receipt_error = a->err.msg;
+	if (a->mode == AUDIT_BEST_EFFORT || res->verdict.status == STATUS_ERROR)
+		return;
+	/* It has run, and nobody can prove it: that is no success. */
+	err_set(&e, ERR_INTERNAL, "its receipt could not be kept, so it does not count: %.250s", a->err.msg);
+	err_hint(&e, "%.200s", a->err.hint);
+	verdict_error(&res->verdict, &e);
+}
+
+/* Everything was told: what can wait until now. */
+static void audit_done(struct audit *a, bool quiet)
+{
+	struct checkpoint c;
+	struct err e = { 0 };
+
+	if (!a->open)
+		return;
+	store_tidy(&a->store, TIDY_PAGES, true);
+	if (a->due) {
+		auto_close int sock = signer_start(a->dir, SIGNER_PLAIN, &e);
+
+		if ((sock < 0 || signer_sign(sock, &a->store, &c, &e) < 0) && !quiet)
+			cli_print_safe("belljar: receipts are not signed: %s (%s)\n", e.msg, e.hint);
+	}
+	/* Not closed: the process ends now, and the kernel is quicker. */
+	a->open = false;
+}
+
+/* Errors before the jar: with --json they are a result like any other. What was a request leaves a receipt; a wrong command line is none. */
+static int report_error(const struct err *e, const struct request *r, struct result *res, struct audit *audit)
+{
+	struct err ignored;
+
+	verdict_error(&res->verdict, e);
+	if (audit && e->kind != ERR_USAGE && audit_open(audit, r, &ignored) == 0)
+		audit_keep(audit, r, res);
 	if (!r->json)
 		return cli_error(e);
-	verdict_error(&res->verdict, e);
 	report(res, r);
 	return res->verdict.exit_status;
 }
@@ -293,6 +392,7 @@ int cmd_run(int argc, char **argv)
 	static struct request req;
 	static struct result res;
 	static struct config config;
+	static struct audit audit;
 	struct arena arena = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
@@ -307,16 +407,16 @@ int cmd_run(int argc, char **argv)
 
 	if (client_drop_rights(&e) < 0)
 		return cli_error(&e);
-	state_new_id(res.execution_id);
+	result_begin(&res);
 	if (config_load(&config, &req, &arena, &e) < 0) {
-		status = report_error(&e, &req, &res);
+		status = report_error(&e, &req, &res, NULL);
 		goto out;
 	}
 	request_configured(&req);
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		req.json = req.json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0;
 	if (opt_parse(&cmd_run_opts, argc, argv, &req, &rest, &arena, &e) < 0) {
-		status = report_error(&e, &req, &res);
+		status = report_error(&e, &req, &res, NULL);
 		goto out;
 	}
 	if (rest.help) {
@@ -325,7 +425,7 @@ int cmd_run(int argc, char **argv)
 		goto out;
 	}
 	if (resolve(&req, &config, &rest, &arena, &e) < 0) {
-		status = report_error(&e, &req, &res);
+		status = report_error(&e, &req, &res, req.dry_run ? NULL : &audit);
 		goto out;
 	}
 	if (req.dry_run) {
@@ -333,18 +433,28 @@ int cmd_run(int argc, char **argv)
 		goto out;
 	}
 	if (!early) {
-		status = report_error(&start_error, &req, &res);
+		status = report_error(&start_error, &req, &res, &audit);
+		goto out;
+	}
+	if (request_audit(&req, &audit.mode, &e) < 0) {
+		status = report_error(&e, &req, &res, NULL);
 		goto out;
 	}
 	if (state_register(&entry, res.execution_id, describe(&req, &arena), &e) < 0) {
-		status = report_error(&e, &req, &res);
+		status = report_error(&e, &req, &res, &audit);
 		goto out;
 	}
 	opt.live = !req.json;
+	opt.receipts = audit.mode != AUDIT_OFF;
+	opt.before_start = audit_before_start;
+	opt.meanwhile = audit_meanwhile;
+	opt.ctx = &audit;
+	audit.req = &req;
 	opt.terminal[0] = isatty(1);
 	opt.terminal[1] = isatty(2);
 	run_execute(&req, &opt, &client, &arena, &res);
 	check_lost(&res);
+	audit_keep(&audit, &req, &res);
 	status = res.verdict.exit_status;
 	/* A result that nobody could read is no success. */
 	if (report(&res, &req) < 0) {
@@ -356,6 +466,7 @@ int cmd_run(int argc, char **argv)
 out:
 	fflush(stdout);
 	client_close(&client);
+	audit_done(&audit, req.quiet);
 	arena_free(&arena);
 	return status;
 }

@@ -22,6 +22,7 @@ static const struct cli_cmd commands[] = {
 	{ &cmd_languages_opts, cmd_languages },
 	{ &cmd_ps_opts, cmd_ps },
 	{ &cmd_kill_opts, cmd_kill },
+	{ &cmd_audit_opts, cmd_audit },
 	{ &cmd_clean_opts, cmd_clean },
 	{ &cmd_doctor_opts, cmd_doctor },
 	{ &cmd_bench_opts, cmd_bench },

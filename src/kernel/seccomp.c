@@ -49,6 +49,16 @@ int seccomp_load_front(struct err *e)
 	return load(seccomp_front_filter, seccomp_front_filter_len, 0, e);
 }
 
+int seccomp_load_store(struct err *e)
+{
+	return load(seccomp_store_filter, seccomp_store_filter_len, 0, e);
+}
+
+int seccomp_load_notary(struct err *e)
+{
+	return load(seccomp_notary_filter, seccomp_notary_filter_len, 0, e);
+}
+
 int seccomp_read_event(int listener, struct seccomp_event *out)
 {
 	struct seccomp_notif n;

@@ -24,8 +24,14 @@ extern const char seccomp_guest_profile[], seccomp_allow_profile[];
 extern const struct sock_filter seccomp_front_filter[];
 extern const size_t seccomp_front_filter_len;
 
-/* Loads the front's filter for good. Needs no_new_privs. */
+/* Of the process that writes a batch's receipts, and of the notary. */
+extern const struct sock_filter seccomp_store_filter[], seccomp_notary_filter[];
+extern const size_t seccomp_store_filter_len, seccomp_notary_filter_len;
+
+/* Loads the front's filter, the store's, the notary's for good. Needs no_new_privs. */
 int seccomp_load_front(struct err *e);
+int seccomp_load_store(struct err *e);
+int seccomp_load_notary(struct err *e);
 
 /* Loads the guest filter into the calling process. Returns the descriptor on which the kernel reports calls
  * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs. */

@@ -12,25 +12,34 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "run/account.h"
 #include "run/lines.h"
 #include "run/queue.h"
 #include "run/run.h"
 #include "run/state.h"
+#include "store/writer.h"
 
 /*
  * Theory of operation
  *
- *	lines -> task (a request) -> queue, by client -> slot (a run) -> result line -> held until its turn -> out
+ *	lines -> task (a request) -> queue, by client -> slot (a run) -> result line -> waits for its receipt -> held until its turn -> out
  *
  * Everything is bounded. Lines are read only while there is room in the queue and in the window of results that wait for an earlier line;
  * nothing is begun while results wait to be written. Each round of the event loop ends with one write of all results that are ready, so
  * that whoever writes a line and waits gets its result at once.
+ *
+ * Receipts go to the store (store/writer.h), a process of its own that commits them in groups; its answers come in the order of the questions. A result
+ * is given out when its receipt is on the disk. Where receipts are required and one cannot be kept, nothing more is begun.
  */
 
 #define QUEUE_BYTES_MAX (64U << 20)  /* of lines that wait */
 #define HELD_BYTES_MAX	(256U << 20) /* of results that wait for an earlier line: past it only the earliest is begun */
 #define OUT_BYTES_MAX	(4U << 20)   /* of results that wait to be written: past it nothing is begun */
 #define BUSY_WINDOW	16384	     /* results of lines that were turned away wait for their turn too */
+#define STORE_BYTES_MAX	(16U << 20)  /* of receipts that go to the store, and of results that wait for it: past it nothing is begun */
+#define STORE_WAIT_MS	10	     /* receipts gather so long while requests wait: one sync for several */
+#define STORE_GROUP	64	     /* or until there are so many */
+#define STORE_END_MS	30000	     /* for its last checkpoint */
 #define PROGRESS_MS	200
 #define LATE_MS		10 /* a run that lasts longer has its output read as it comes */
 
@@ -59,8 +68,17 @@ struct held {
 	size_t len;
 };
 
+/* A result whose receipt is on its way. */
+struct waiting {
+	struct waiting *next;
+	uint64_t seq;
+	size_t len;
+	char text[];
+};
+
 struct batch {
 	const struct batch_setup *setup;
+	struct run_options run_options;
 	struct loop loop;
 	struct pool pool;
 	struct lines lines;
@@ -80,6 +98,17 @@ struct batch {
 	uint64_t next_seq, write_seq; /* the next request's, the next result's */
 	struct buf scratch, text;
 	size_t written; /* of `text` */
+	/* receipts */
+	struct watch store;
+	struct buf to_store, from_store, receipt;
+	size_t sent;	     /* of `to_store` */
+	size_t gathered;     /* receipts in it that wait for others */
+	uint64_t gather_ns;  /* since when */
+	struct waiting *waiting, **last_waiting;
+	size_t waiting_bytes;
+	bool refusing; /* receipts are required and cannot be kept */
+	bool ending;   /* the store was told that nothing more comes: its end is no surprise */
+	struct err store_err;
 	/* the end */
 	unsigned signalled;
 	bool broken; /* some line was bad or could not be run */
@@ -89,8 +118,6 @@ struct batch {
 	uint64_t done, failed, began_ns, shown_ns;
 	off_t in_size;
 };
-
-static const struct run_options quietly = { .late_output = true };
 
 /* ---- results ---- */
 
@@ -183,6 +210,237 @@ static void deliver(struct batch *b, uint64_t seq)
 	b->held_bytes += h->len;
 }
 
+/* ---- receipts ---- */
+
+static void told_once(const struct batch_setup *s, const struct err *e);
+
+/* The line is complete, in `scratch`, but for its receipt. */
+static void end_line(struct batch *b, uint64_t seq, const struct receipt_place *place, const char *error)
+{
+	if (result_end_line(place, error, &b->scratch) < 0) {
+		err_set(b->err, ERR_INTERNAL, "no memory for a result");
+		b->lost = true;
+		return;
+	}
+	deliver(b, seq);
+}
+
+static bool take_waiting(struct batch *b, struct waiting **out)
+{
+	struct waiting *w = b->waiting;
+
+	if (!w)
+		return false;
+	b->waiting = w->next;
+	if (!b->waiting)
+		b->last_waiting = &b->waiting;
+	b->waiting_bytes -= w->len;
+	b->scratch.len = 0;
+	buf_add(&b->scratch, w->text, w->len);
+	*out = w;
+	return true;
+}
+
+static void give_kept(struct batch *b, const struct receipt_place *place)
+{
+	struct waiting *w;
+
+	if (!take_waiting(b, &w))
+		return;
+	end_line(b, w->seq, place, NULL);
+	free(w);
+}
+
+/* It has run, and there is no receipt: best effort says so; else it does not count. `scratch` has the line. */
+static void end_unkept(struct batch *b, uint64_t seq, const char *why)
+{
+	static const struct receipt_place none;
+
+	if (b->setup->audit == AUDIT_REQUIRED) {
+		struct verdict v;
+		struct err internal;
+		auto_free char *text = NULL;
+
+		err_set(&internal, ERR_INTERNAL, "its receipt could not be kept, so it does not count: %.250s", why);
+		err_hint(&internal, "--resume runs it again; --audit best-effort goes on without receipts");
+		verdict_error(&v, &internal);
+		text = result_change_line(b->scratch.data, b->scratch.len, &v);
+		b->scratch.len = 0;
+		buf_str(&b->scratch, text ? text : "{\"status\":\"error\"");
+		b->broken = true;
+	}
+	end_line(b, seq, &none, why);
+}
+
+static void give_unkept(struct batch *b, const struct err *e)
+{
+	struct waiting *w;
+
+	if (!take_waiting(b, &w))
+		return;
+	if (b->setup->audit == AUDIT_REQUIRED && !b->refusing) {
+		b->store_err = *e;
+		b->refusing = true;
+	}
+	end_unkept(b, w->seq, e->msg);
+	free(w);
+}
+
+static void store_gone(struct batch *b)
+{
+	struct err e = { 0 };
+
+	watch_close(&b->store);
+	if (b->ending && !b->waiting)
+		return;
+	err_set(&e, ERR_SETUP, "the store of receipts ended unexpectedly");
+	if (!b->refusing)
+		b->store_err = e;
+	if (b->setup->audit == AUDIT_REQUIRED)
+		b->refusing = true;
+	else
+		told_once(b->setup, &e);
+	while (b->waiting)
+		give_unkept(b, &e);
+	buf_done(&b->to_store);
+	b->sent = 0;
+}
+
+/*
+ * Who waits for his result gets it at once: receipts only wait for others while requests wait for a free place, when nobody would be served
+ * sooner by it. True when they wait now.
+ */
+static bool is_gathering(const struct batch *b)
+{
+	return b->gathered && b->gathered < STORE_GROUP && b->queue.count && b->running && !b->sent &&
+	       clock_mono_ns() - b->gather_ns < STORE_WAIT_MS * NS_PER_MS;
+}
+
+static void send_receipts(struct batch *b)
+{
+	if (is_gathering(b))
+		return;
+	b->gathered = 0;
+	while (b->store.fd >= 0 && b->sent < b->to_store.len) {
+		ssize_t n = write(b->store.fd, b->to_store.data + b->sent, b->to_store.len - b->sent);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			loop_want(&b->loop, &b->store, EPOLLIN | EPOLLOUT);
+			return;
+		}
+		if (n < 0) {
+			store_gone(b);
+			return;
+		}
+		b->sent += (size_t)n;
+	}
+	if (b->to_store.cap > OUT_BYTES_MAX)
+		buf_done(&b->to_store);
+	b->to_store.len = b->sent = 0;
+	if (b->store.fd >= 0)
+		loop_want(&b->loop, &b->store, EPOLLIN);
+}
+
+/* One answer at the beginning of `data`: its length, 0 when it is not whole yet. */
+static size_t take_ack(struct batch *b, const char *data, size_t len)
+{
+	struct writer_ack a;
+	struct receipt_place place;
+	size_t total = sizeof(a);
+
+	if (len < sizeof(a))
+		return 0;
+	memcpy(&a, data, sizeof(a));
+	total += a.failed ? 0 : (size_t)a.count * DIGEST_SIZE;
+	if (len < total)
+		return 0;
+	if (!a.count && a.err.msg[0])
+		told_once(b->setup, &a.err);
+	for (uint32_t i = 0; i < a.count; i++) {
+		if (a.failed) {
+			give_unkept(b, &a.err);
+			continue;
+		}
+		place.seq = a.seq + i;
+		memcpy(place.hash, data + sizeof(a) + (size_t)i * DIGEST_SIZE, DIGEST_SIZE);
+		give_kept(b, &place);
+	}
+	return total;
+}
+
+static void read_store(struct batch *b)
+{
+	static char block[65536];
+	ssize_t n = read(b->store.fd, block, sizeof(block));
+	size_t used = 0, len;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0 || buf_add(&b->from_store, block, (size_t)n) < 0) {
+		store_gone(b);
+		return;
+	}
+	while ((len = take_ack(b, b->from_store.data + used, b->from_store.len - used)))
+		used += len;
+	memmove(b->from_store.data, b->from_store.data + used, b->from_store.len - used);
+	b->from_store.len -= used;
+}
+
+static void on_store(struct watch *w, uint32_t events)
+{
+	struct batch *b = CONTAINER_OF(w, struct batch, store);
+
+	if (events & ~(uint32_t)EPOLLOUT)
+		read_store(b);
+	if (b->store.fd >= 0 && events & EPOLLOUT)
+		send_receipts(b);
+}
+
+/* All receipts are kept: its last checkpoint is signed before we say goodbye. */
+static void end_store(struct batch *b)
+{
+	uint64_t end = clock_mono_ns() + STORE_END_MS * NS_PER_MS;
+
+	if (b->store.fd < 0 || writer_put_end(&b->to_store) < 0)
+		return;
+	b->ending = true;
+	send_receipts(b);
+	while (b->store.fd >= 0 && clock_mono_ns() < end)
+		loop_wait(&b->loop, 100);
+	watch_close(&b->store);
+}
+
+/* `scratch` has the line without its end. */
+static void keep_receipt(struct batch *b, const struct result *res, const struct task *t)
+{
+	static const struct receipt_place none;
+	struct receipt r;
+	struct waiting *w;
+
+	if (b->setup->audit == AUDIT_OFF) {
+		end_line(b, t->item.seq, &none, NULL);
+		return;
+	}
+	if (b->store.fd < 0) {
+		end_unkept(b, t->item.seq, b->setup->store_error ? b->setup->store_error : b->store_err.msg);
+		return;
+	}
+	w = malloc(sizeof(*w) + b->scratch.len);
+	if (!w || account_receipt(&r, &t->req, res, &b->receipt) < 0 || writer_put(&r, &b->to_store) < 0)
+		abort(); /* a front without memory has nothing to say */
+	w->next = NULL;
+	w->seq = t->item.seq;
+	w->len = b->scratch.len;
+	memcpy(w->text, b->scratch.data, w->len);
+	*b->last_waiting = w;
+	b->last_waiting = &w->next;
+	if (!b->gathered++)
+		b->gather_ns = clock_mono_ns();
+	b->waiting_bytes += w->len;
+}
+
 /* The verdict is complete: a line of output. */
 static void tell(struct batch *b, const struct result *res, const struct task *t)
 {
@@ -200,7 +458,7 @@ static void tell(struct batch *b, const struct result *res, const struct task *t
 		b->lost = true;
 		return;
 	}
-	deliver(b, t->item.seq);
+	keep_receipt(b, res, t);
 }
 
 /* ---- tasks ---- */
@@ -231,7 +489,7 @@ static void turn_away(struct batch *b, struct task *t, const struct err *e)
 {
 	static struct result res;
 
-	state_new_id(res.execution_id);
+	result_begin(&res);
 	verdict_error(&res.verdict, e);
 	tell(b, &res, t);
 	task_free(b, t);
@@ -319,10 +577,22 @@ static void take_line(struct batch *b, enum lines_result got, const char *text, 
 
 /* ---- input ---- */
 
+/* Nothing more is begun. */
+static bool is_stopping(const struct batch *b)
+{
+	return b->signalled || b->pool.dead || b->refusing;
+}
+
+/* Nobody takes what there is already. */
+static bool is_held_up(const struct batch *b)
+{
+	return b->text.len - b->written >= OUT_BYTES_MAX || b->waiting_bytes + b->to_store.len >= STORE_BYTES_MAX;
+}
+
 static bool can_take(const struct batch *b)
 {
-	return !b->signalled && !b->pool.dead && !b->lost && b->next_seq - b->write_seq < b->window &&
-	       b->text.len - b->written < OUT_BYTES_MAX && (b->setup->busy || !queue_is_full(&b->queue));
+	return !is_stopping(b) && !b->lost && b->next_seq - b->write_seq < b->window &&
+	       !is_held_up(b) && (b->setup->busy || !queue_is_full(&b->queue));
 }
 
 /* All lines that there is room for. */
@@ -405,7 +675,7 @@ static struct task *next_task(struct batch *b)
 
 static void begin_some(struct batch *b)
 {
-	while (b->free_slots && !b->signalled && !b->pool.dead && !b->lost && b->text.len - b->written < OUT_BYTES_MAX) {
+	while (b->free_slots && !is_stopping(b) && !b->lost && !is_held_up(b)) {
 		struct task *t = next_task(b);
 		struct slot *s = b->free_slots;
 
@@ -416,8 +686,7 @@ static void begin_some(struct batch *b)
 		b->running++;
 		s->sweep = b->sweep;
 		b->sweeping = true;
-		memset(&s->res, 0, sizeof(s->res));
-		state_new_id(s->res.execution_id);
+		result_begin(&s->res);
 		run_begin_pooled(&s->run, &t->req, &b->pool, (uint32_t)(s - b->slots) + 1, &t->arena, &s->res);
 		/* One that failed at once makes room for the next. */
 		end_finished(b);
@@ -504,14 +773,13 @@ static void show_progress(struct batch *b, bool last)
 
 /* ---- the whole ---- */
 
-static void notice(struct pool *p, const struct err *e)
+/* Once, however often it is said. */
+static void told_once(const struct batch_setup *s, const struct err *e)
 {
 	static char told[8][sizeof(e->msg)];
-	const struct batch_setup *s = CONTAINER_OF(p, struct batch, pool)->setup;
 
 	if (s->quiet)
 		return;
-	/* Once, however often the keeper says it. */
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		if (strcmp(told[i], e->msg) == 0)
 			return;
@@ -521,6 +789,11 @@ static void notice(struct pool *p, const struct err *e)
 			return;
 		}
 	}
+}
+
+static void notice(struct pool *p, const struct err *e)
+{
+	told_once(CONTAINER_OF(p, struct batch, pool)->setup, e);
 }
 
 static int open_loop(struct batch *b, struct err *e)
@@ -541,6 +814,9 @@ static int open_loop(struct batch *b, struct err *e)
 		return -1;
 	if (loop_want(&b->loop, &b->signals, EPOLLIN) < 0)
 		return err_sys(e, "wait for signals");
+	b->store = (struct watch){ .fd = s->store, .ready = on_store };
+	if (b->store.fd >= 0 && loop_want(&b->loop, &b->store, EPOLLIN) < 0)
+		return err_sys(e, "wait for the store of receipts");
 	b->in_plain = loop_want(&b->loop, &b->in, EPOLLIN) < 0;
 	if (b->in_plain && fstat(s->in, &st) == 0 && S_ISREG(st.st_mode))
 		b->in_size = st.st_size;
@@ -552,7 +828,11 @@ static int batch_init(struct batch *b, const struct batch_setup *s, struct err *
 	memset(b, 0, sizeof(*b));
 	b->setup = s;
 	b->err = e;
-	b->scratch.max = b->text.max = 8ULL << 30;
+	b->scratch.max = b->text.max = b->to_store.max = 8ULL << 30;
+	b->from_store.max = 1U << 20;
+	b->receipt.max = RECEIPT_BODY_MAX;
+	b->last_waiting = &b->waiting;
+	b->run_options = (struct run_options){ .late_output = true, .receipts = s->store >= 0 };
 	b->window = s->queue + s->jobs + (s->busy ? BUSY_WINDOW : 0);
 	b->held = calloc(b->window, sizeof(*b->held));
 	b->slots = calloc(s->jobs, sizeof(*b->slots));
@@ -566,7 +846,7 @@ static int batch_init(struct batch *b, const struct batch_setup *s, struct err *
 		struct slot *x = &b->slots[i];
 
 		x->batch = b;
-		run_init(&x->run, &b->loop, &quietly, on_finished);
+		run_init(&x->run, &b->loop, &b->run_options, on_finished);
 		x->next = b->free_slots;
 		b->free_slots = x;
 	}
@@ -576,9 +856,9 @@ static int batch_init(struct batch *b, const struct batch_setup *s, struct err *
 
 static bool is_over(const struct batch *b)
 {
-	bool stopping = b->signalled || b->pool.dead || b->lost;
+	bool stopping = is_stopping(b) || b->lost;
 
-	if (b->running && !b->lost)
+	if ((b->running || b->waiting) && !b->lost)
 		return false;
 	if (b->written < b->text.len && !b->lost && b->signalled < 3)
 		return false;
@@ -588,7 +868,7 @@ static bool is_over(const struct batch *b)
 /* Something can be done without waiting for anybody: results that were just written made room. */
 static bool has_work(const struct batch *b)
 {
-	bool room = !b->signalled && !b->pool.dead && b->text.len - b->written < OUT_BYTES_MAX;
+	bool room = !is_stopping(b) && !is_held_up(b);
 
 	return (!b->ended && can_take(b) && (b->in_plain || !b->in.added)) ||
 	       (room && b->queue.count && b->free_slots && (b->held_bytes < HELD_BYTES_MAX || !b->running));
@@ -610,6 +890,10 @@ static void batch_done(struct batch *b)
 	lines_done(&b->lines);
 	buf_done(&b->scratch);
 	buf_done(&b->text);
+	buf_done(&b->to_store);
+	buf_done(&b->from_store);
+	buf_done(&b->receipt);
+	watch_close(&b->store);
 	watch_close(&b->signals);
 	loop_done(&b->loop);
 	free(b->held);
@@ -618,7 +902,7 @@ static void batch_done(struct batch *b)
 
 static int status_of(const struct batch *b)
 {
-	if (b->lost || b->pool.dead)
+	if (b->lost || b->pool.dead || b->refusing)
 		return 125;
 	if (b->signalled)
 		return 130;
@@ -634,21 +918,29 @@ int batch_run(const struct batch_setup *s, struct err *e)
 		return 125;
 	take_lines(&b);
 	begin_some(&b);
+	send_receipts(&b);
 	flush(&b);
 	while (!is_over(&b)) {
-		loop_wait(&b.loop, has_work(&b) ? 0 : b.sweeping ? LATE_MS : s->progress ? PROGRESS_MS : -1);
+		loop_wait(&b.loop, has_work(&b) ? 0 : b.gathered ? STORE_WAIT_MS / 2 : b.sweeping ? LATE_MS : s->progress ? PROGRESS_MS : -1);
 		end_finished(&b);
 		begin_some(&b);
 		take_lines(&b);
 		begin_some(&b);
 		/* What was read and not begun is not run any more: results after it wait for nothing. */
-		if (!b.running && (b.signalled || b.pool.dead) && !s->unordered)
+		send_receipts(&b);
+		if (!b.running && !b.waiting && is_stopping(&b) && !s->unordered)
 			give_out(&b, true);
 		flush(&b);
 		sweep(&b);
 		show_progress(&b, false);
 	}
+	end_store(&b);
 	show_progress(&b, true);
+	if (b.refusing && !b.lost) {
+		*e = b.store_err;
+		err_wrap(e, "what was not begun was not run");
+		err_hint(e, "start it again with --resume");
+	}
 	if (b.pool.dead && !b.lost) {
 		err_set(e, ERR_INTERNAL, "belljar-keeper ended unexpectedly: what was not begun was not run");
 		err_hint(e, "start it again with --resume");

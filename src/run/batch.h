@@ -21,6 +21,9 @@ struct batch_setup {
 	bool out_waits;			    /* `out` does not block and can be waited for */
 	size_t jobs, queue;		    /* at once; waiting */
 	bool unordered, busy, progress, quiet;
+	enum request_audit audit;
+	int store;			    /* socket of the store of receipts (store/writer.h); -1: none, and `store_error` says why; the batch closes it */
+	const char *store_error;	    /* NULL: receipts are off */
 };
 
 /* Runs everything. The exit status: 0 all lines were run, 1 some could not be, 130 stopped by a signal, 125 (and `e`) belljar itself failed. */

@@ -152,6 +152,11 @@ static int set_key(struct config *c, struct request *r, enum config_source from,
 		c->allow_host_network = text && strcmp(text, "true") == 0;
 		return 0;
 	}
+	/* The same as 'no-keep-code: true', said the other way round. */
+	if (strcmp(key, "keep-code") == 0 && from != CONFIG_PROJECT && text) {
+		r->no_keep_code = strcmp(text, "false") == 0;
+		return 0;
+	}
 	if (!o || !(o->flags & OPT_CONFIG))
 		return bad(e, path, key, from == CONFIG_PROJECT ? "cannot be set by a project's file" : "is not a setting");
 	if (o->kind == OPT_LIST) {

@@ -25,7 +25,7 @@ static int restrict_files(const struct confine *c, bool *weaker, struct err *e)
 	if (!abi || hook_disabled("front_landlock"))
 		return 0;
 	rules = landlock_new(abi, e);
-	if (rules < 0 || landlock_allow(rules, abi, c->state_dir, LANDLOCK_WRITE_NOEXEC, e) < 0 ||
+	if (rules < 0 || landlock_allow(rules, abi, c->log_dir, LANDLOCK_WRITE_NOEXEC, e) < 0 ||
 	    (c->runs_dir && landlock_allow(rules, abi, c->runs_dir, LANDLOCK_REMOVE, e) < 0))
 		return -1;
 	for (size_t i = 0; i < c->files->n; i++)

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 struct confine {
-	const char *state_dir;	     /* written to: logs */
+	const char *log_dir;	     /* written to; nothing else of the state folder is in reach */
 	const char *runs_dir;	     /* our entry in the list of runs is removed there; NULL: none */
 	const struct strlist *files; /* folders that are read */
 };

@@ -22,6 +22,8 @@ struct feed_entry {
 	const char *name, *source, *data; /* source: host path of a file; else `data` */
 	dev_t dev;
 	ino_t ino; /* the file that was looked at: it must be the one that is opened */
+	bool hashed;
+	uint8_t hash[DIGEST_SIZE]; /* of what was sent of a file of the host */
 };
 
 void feeder_init(struct feeder *f, struct arena *a)
@@ -204,6 +206,23 @@ void feeder_names(const struct feeder *f, struct strlist *out)
 			strlist_add(f->arena, out, n->name);
 }
 
+void feeder_each_file(const struct feed_entry *entries, void (*fn)(const struct feeder_file *, void *), void *ctx)
+{
+	for (const struct feed_entry *n = entries; n; n = n->next) {
+		struct feeder_file f = { .path = n->name, .data = n->source ? NULL : n->data, .hashed = n->hashed };
+
+		if (n->rec.type != FEED_FILE && n->rec.type != FEED_LINK)
+			continue;
+		if (n->source) {
+			memcpy(f.hash, n->hash, DIGEST_SIZE);
+		} else {
+			digest_of(n->data, n->rec.size, f.hash);
+			f.hashed = true;
+		}
+		fn(&f, ctx);
+	}
+}
+
 /* Puts the next record's header and name into the buffer; opens its file. */
 static int begin(struct feeder *f, struct err *e)
 {
@@ -219,6 +238,8 @@ static int begin(struct feeder *f, struct err *e)
 		if (!S_ISREG(st.st_mode) || st.st_dev != n->dev || st.st_ino != n->ino)
 			return err_set(e, ERR_INPUT, "%.200s changed into something else while it was copied", n->source);
 		f->left = n->rec.size = (uint64_t)st.st_size;
+		n->hashed = false;
+		digest_init(&f->hash);
 	}
 	buf_add(&f->out, &n->rec, sizeof(n->rec));
 	return buf_add(&f->out, n->name, n->rec.name_len);
@@ -243,6 +264,8 @@ static int more(struct feeder *f, struct err *e)
 	if (got == 0)
 		return err_set(e, ERR_INPUT, "%.200s became shorter while it was copied", n->source);
 	buf_add(&f->out, block, (size_t)got);
+	if (f->hashing)
+		digest_add(&f->hash, block, (size_t)got);
 	f->left -= (uint64_t)got;
 	return 0;
 }
@@ -259,6 +282,10 @@ static int fill(struct feeder *f, struct err *e)
 				return -1;
 		if (f->left)
 			return 0;
+		if (f->source >= 0 && f->hashing) {
+			digest_get(&f->hash, f->at->hash);
+			f->at->hashed = true;
+		}
 		fd_close(&f->source);
 		f->at = f->at->next;
 		begun = false;

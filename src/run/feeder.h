@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "run/request.h"
+#include "store/digest.h"
 
 struct feed_entry;
 
@@ -21,6 +22,15 @@ struct feeder {
 	struct buf out;
 	size_t out_at;
 	bool done;
+	bool hashing; /* files of the host are hashed as they are sent */
+	struct digest hash;
+};
+
+/* A file or link that went in. */
+struct feeder_file {
+	const char *path, *data; /* data: NULL for a file of the host */
+	bool hashed;		 /* known: all of it was sent */
+	uint8_t hash[DIGEST_SIZE];
 };
 
 void feeder_init(struct feeder *f, struct arena *a);
@@ -36,6 +46,8 @@ int feeder_go(struct feeder *f);
 void feeder_rewind(struct feeder *f);
 /* The names of all files, links and folders, to see later which of them are gone. */
 void feeder_names(const struct feeder *f, struct strlist *out);
+/* All files and links of a list of entries (feeder.entries as they stood), in order; they live as long as their arena. */
+void feeder_each_file(const struct feed_entry *entries, void (*fn)(const struct feeder_file *, void *), void *ctx);
 /* Writes what the pipe takes. 1 when all is sent, 0 when it would block, -1 on an error (a file that cannot be read any more). */
 int feeder_write(struct feeder *f, int fd, struct err *e);
 

@@ -19,6 +19,7 @@ void output_init(struct output *o, uint64_t view_max, uint64_t log_max)
 	o->head_max = (size_t)(view_max / 2);
 	o->ring_max = (size_t)(view_max - view_max / 2);
 	o->live = o->log = -1;
+	digest_init(&o->hash);
 }
 
 void output_done(struct output *o)
@@ -140,6 +141,8 @@ int output_add(struct output *o, const char *data, size_t len, const char *log_n
 	if (over)
 		len = (size_t)(o->log_max - o->total);
 	pass_on(o, data, len);
+	if (o->hashing)
+		digest_add(&o->hash, data, len);
 	if (output_needs_log(o, len) && open_log(o, log_name, e) < 0)
 		return -1;
 	if (o->log >= 0) {

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "store/digest.h"
 
 /* What is known of a sequence that is not complete yet. */
 struct escaper {
@@ -31,6 +32,8 @@ struct output {
 	struct escaper escaper;
 	bool live_broken;    /* it cannot be written any more */
 	int live_errno;	     /* why */
+	bool hashing;	     /* all bytes, whatever is shown or kept of them */
+	struct digest hash;
 	bool keep_log;
 	int log;
 	uint64_t logged;

@@ -51,6 +51,7 @@ const struct opt request_opts[] = {
 	{ "request", 0, "FILE|-", NULL, OPT_STR, AT(request_path), NULL, 0, 0, OPT_NO_JSON, "read a request object (JSON)" },
 	{ "id", 0, "ID", NULL, OPT_STR, AT(id), "id", 0, 0, 0, "a name of yours for this run, echoed in the result" },
 	{ "client", 0, "NAME", NULL, OPT_STR, AT(client), "client", 0, 0, 0, "whose run it is, echoed in the result" },
+	REQUEST_AUDIT_OPTS
 	{ "allow-degraded", 0, NULL, NULL, OPT_FLAG, AT(allow_degraded), NULL, 0, 0, OPT_CONFIG | OPT_NO_JSON,
 	  "start although a guard is missing on this host" },
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, OPT_NO_JSON, "print the result object and nothing else" },
@@ -683,6 +684,18 @@ void request_configured(struct request *r)
 {
 	r->allow_config = r->allow;
 	r->allow = (struct strlist){ 0 };
+}
+
+int request_audit(const struct request *r, enum request_audit *out, struct err *e)
+{
+	static const char *const names[] = { [AUDIT_REQUIRED] = "required", [AUDIT_BEST_EFFORT] = "best-effort", [AUDIT_OFF] = "off" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(r->audit, names[i]) == 0) {
+			*out = (enum request_audit)i;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "--audit: '%.40s' is none of required, best-effort, off", r->audit);
 }
 
 int request_resolve(struct request *r, struct arena *a, struct err *e)

@@ -39,7 +39,8 @@ struct request {
 	struct strlist allow_modules, deny_modules;
 	bool allow_imports;
 	bool syntax_only;	      /* nothing is run: the language says whether the code is right (belljar check) */
-	bool no_write, allow_degraded, json, quiet, verbose, dry_run;
+	bool no_write, allow_degraded, json, quiet, verbose, dry_run, no_keep_code;
+	const char *audit;	      /* required, best-effort, off */
 	struct jar_limits limits;
 	struct request_file *files;   /* from `files` of a request object and --file, in order */
 	size_t file_count, file_cap;
@@ -88,6 +89,18 @@ struct request {
 	  "the code may not import this module; may be repeated" }, \
 	{ "allow-imports", 0, NULL, "true", OPT_FLAG, REQUEST_AT(allow_imports), "allow_imports", 0, 0, 0, \
 	  "the code may import modules; --allow-imports=false forbids all" },
+
+/* Receipts: rows of the same commands. The mode is never a request's to say, and nothing of it a project's file. */
+#define REQUEST_AUDIT_OPTS \
+	{ "audit", 0, "MODE", "required", OPT_STR, REQUEST_AT(audit), NULL, 0, 0, OPT_CONFIG | OPT_NO_JSON, \
+	  "receipts: required (no run without one), best-effort (go on and say so), off" }, \
+	{ "no-keep-code", 0, NULL, NULL, OPT_FLAG, REQUEST_AT(no_keep_code), "no_keep_code", 0, 0, OPT_CONFIG, \
+	  "the receipt has the code's hash; the code itself is not kept" },
+
+enum request_audit { AUDIT_REQUIRED, AUDIT_BEST_EFFORT, AUDIT_OFF };
+
+/* The mode that `audit` names. */
+int request_audit(const struct request *r, enum request_audit *out, struct err *e);
 
 /* Rows of all fields; see opt.h. */
 extern const struct opt request_opts[];

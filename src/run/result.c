@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/utf8.h"
 #include "kernel/cgroup.h"
+#include "run/state.h"
 
 /* Our own names are UTF-8: nobody needs to look at them again. */
 static void set(json_t *o, const char *name, json_t *v)
@@ -99,7 +100,7 @@ static json_t *u64(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-static uint64_t memory_peak(const struct jar_evidence *ev)
+uint64_t result_memory_peak(const struct jar_evidence *ev)
 {
 	if (ev->cg.have & 1U << CGROUP_MEMORY || ev->cg.memory_peak_bytes > ev->rusage_maxrss_bytes)
 		return ev->cg.memory_peak_bytes;
@@ -122,7 +123,7 @@ static json_t *evidence(const struct step_result *s)
 	set(o, "wait_code", json_string(ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed"));
 	set(o, "wait_status", json_integer(ev->status));
 	set(o, "oom_kills", u64(ev->cg.oom_kills));
-	set(o, "memory_peak_bytes", u64(memory_peak(ev)));
+	set(o, "memory_peak_bytes", u64(result_memory_peak(ev)));
 	set(o, "memory_limit_hits", u64(ev->cg.memory_limit_hits));
 	set(o, "cpu_ns", u64(cpu_ns(ev)));
 	set(o, "cpu_throttled_ns", u64(ev->cg.throttled_ns));
@@ -263,7 +264,7 @@ static void set_step(json_t *o, const struct step_result *s)
 	set_streams(o, s);
 	set(o, "elapsed_s", real((double)ns / 1e9));
 	set(o, "cpu_s", real((double)cpu_ns(ev) / 1e9));
-	set(o, "max_memory_mb", json_real(round_to((double)memory_peak(ev) / (1 << 20), 1e-3)));
+	set(o, "max_memory_mb", json_real(round_to((double)result_memory_peak(ev) / (1 << 20), 1e-3)));
 	set(o, "pids_peak", u64(ev->cg.pids_peak));
 	set(o, "oom_kills", u64(ev->cg.oom_kills));
 }
@@ -332,6 +333,17 @@ json_t *result_syntax(const struct syntax_report *s)
 	return o;
 }
 
+static json_t *receipt(const struct receipt_place *p, const char *error)
+{
+	char hash[DIGEST_HEX];
+
+	if (p->seq) {
+		digest_hex(p->hash, DIGEST_SIZE, hash);
+		return json_pack("{s:I, s:s}", "seq", (json_int_t)p->seq, "hash", hash);
+	}
+	return error ? json_pack("{s:s}", "error", error) : json_null();
+}
+
 static json_t *compile_object(const struct step_result *s)
 {
 	json_t *o = json_object();
@@ -378,9 +390,18 @@ static json_t *to_object(const struct result *r, const struct request *req, uint
 	return o;
 }
 
+void result_begin(struct result *r)
+{
+	memset(r, 0, sizeof(*r));
+	state_new_id(r->execution_id);
+	r->time_ms = receipt_now_ms();
+}
+
 char *result_to_json(const struct result *r, const struct request *req)
 {
 	json_t *o = to_object(r, req, 0);
+
+	set(o, "receipt", receipt(&r->receipt, r->receipt_error));
 	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 
 	json_decref(o);
@@ -398,7 +419,45 @@ int result_add_line(const struct result *r, const struct request *req, uint64_t 
 	int rc = json_dump_callback(o, add_piece, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
 	json_decref(o);
-	return rc < 0 ? -1 : buf_str(out, "\n");
+	if (rc < 0 || out->failed)
+		return -1;
+	out->len--; /* the last brace */
+	return 0;
+}
+
+int result_end_line(const struct receipt_place *place, const char *error, struct buf *out)
+{
+	char hash[DIGEST_HEX];
+	json_t *o;
+
+	if (place->seq) {
+		digest_hex(place->hash, DIGEST_SIZE, hash);
+		return buf_fmt(out, ",\"receipt\":{\"seq\":%llu,\"hash\":\"%s\"}}\n", (unsigned long long)place->seq, hash);
+	}
+	o = receipt(place, error);
+	buf_str(out, ",\"receipt\":");
+	json_dump_callback(o, add_piece, out, JSON_COMPACT | JSON_ENCODE_ANY);
+	json_decref(o);
+	return buf_str(out, "}\n");
+}
+
+char *result_change_line(const char *text, size_t len, const struct verdict *v)
+{
+	auto_buf whole = BUF_INIT(len + 2);
+	json_t *o;
+	char *out = NULL;
+
+	buf_add(&whole, text, len);
+	buf_str(&whole, "}");
+	o = json_loadb(whole.data, whole.len, JSON_ALLOW_NUL, NULL);
+	if (o) {
+		set_verdict(o, v);
+		out = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(12));
+		json_decref(o);
+	}
+	if (out)
+		out[strlen(out) - 1] = '\0';
+	return out;
 }
 
 /* Errors can hold names that a guest or a stranger chose. */
@@ -513,5 +572,5 @@ void result_print_line(const struct result *r, bool always, bool colour)
 		fprintf(stderr, "belljar: completed (%s): %s %d, %.3f s, %.3f s CPU, %.1f MB\n", verdict_reason_name(v->reason),
 			v->exited ? "exit code" : "signal", v->exited ? v->exit_code : v->signal,
 			(double)(r->run.evidence.ended_ns - r->run.evidence.started_ns) / 1e9,
-			(double)cpu_ns(&r->run.evidence) / 1e9, (double)memory_peak(&r->run.evidence) / (1 << 20));
+			(double)cpu_ns(&r->run.evidence) / 1e9, (double)result_memory_peak(&r->run.evidence) / (1 << 20));
 }

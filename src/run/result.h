@@ -8,6 +8,7 @@
 #include "run/output.h"
 #include "run/request.h"
 #include "run/verdict.h"
+#include "store/receipt.h"
 
 /* One started program: the compile step or the run itself. */
 struct step_result {
@@ -39,10 +40,25 @@ struct result {
 	struct jar_facts facts;
 	struct artifacts files;
 	struct strlist deleted; /* files of --workspace that the program removed */
+	/* for its receipt */
+	int64_t time_ms;	      /* when the request was taken up */
+	const struct feed_entry *fed; /* what went in */
+	bool in_hashed;		      /* standard input came from a descriptor: */
+	uint64_t in_bytes;
+	struct digest in_hash;
+	struct receipt_place receipt; /* seq 0: there is none */
+	const char *receipt_error;    /* why not, NULL: none was wanted */
 };
 
-/* The object on one line, with its line number in a batch (0: none), added to `out` with a line end. */
+/* A new one: an id and the time. Everything else is empty. */
+void result_begin(struct result *r);
+uint64_t result_memory_peak(const struct jar_evidence *ev);
+
+/* The object on one line, with its line number in a batch, added to `out` without its receipt and its end: both come with result_end_line(). */
 int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out);
+int result_end_line(const struct receipt_place *receipt, const char *error, struct buf *out);
+/* A line that result_add_line() made (without its end), with another verdict: a receipt that had to be kept could not be. To be freed. */
+char *result_change_line(const char *text, size_t len, const struct verdict *v);
 /* The object as text, to be freed. */
 char *result_to_json(const struct result *r, const struct request *req);
 struct json_t;

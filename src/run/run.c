@@ -171,6 +171,8 @@ static int open_stdin(struct run *x, struct err *e)
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INPUT, "--stdin: %s is a folder", r->stdin_path);
+	digest_init(&x->res->in_hash);
+	x->res->in_hashed = true;
 	/* A plain file is always ready, and the loop refuses to wait for it. */
 	x->source_plain = loop_want(x->loop, &x->source, 0) < 0;
 	return 0;
@@ -267,6 +269,10 @@ static bool read_source(struct run *x)
 	if (n <= 0) {
 		close_source(x);
 		return true;
+	}
+	if (x->opt->receipts) {
+		digest_add(&x->res->in_hash, x->in_block, (size_t)n);
+		x->res->in_bytes += (uint64_t)n;
 	}
 	x->in_data = x->in_block;
 	x->in_left = (size_t)n;
@@ -491,6 +497,7 @@ static void begin_step(struct run *x, enum run_state state)
 		s->out[i].escape = x->opt->terminal[i];
 		/* A caller who sees everything live needs no copy. */
 		s->out[i].keep_log = !x->opt->live && !asks;
+		s->out[i].hashing = x->opt->receipts && !asks;
 	}
 	environment(x->req, !asks, x->arena, &env);
 	if (feeder_add_words(&x->feeder, FEED_ENV, env.v, &e) < 0 || feeder_add_words(&x->feeder, FEED_ARGV, s->command.v, &e) < 0) {
@@ -903,6 +910,10 @@ static void begin_jar(struct run *x)
 	/* Any jar will do to be asked in; a warmed interpreter is for the program. */
 	if (asked && x->pool && x->link.sock.fd < 0)
 		x->link.kind = POOL_EXEC;
+	if (x->opt->before_start && x->opt->before_start(x->opt->ctx, &e) < 0) {
+		give_up(x, &e);
+		return;
+	}
 	if (x->step) {
 		/* A pool refused it: the same once more. */
 		x->state = x->step == &x->res->compile ? RUN_COMPILE : x->step == &x->res->run ? RUN_MAIN : x->res->run.there ? RUN_RECHECK : RUN_SYNTAX;
@@ -1105,10 +1116,16 @@ static int log_dir(const char **out, struct err *e)
 /* Everything that can be said no to before there is a jar. */
 static int prepare(struct run *x, struct err *e)
 {
-	return log_dir(&x->log_dir, e) < 0 || (!x->req->syntax_only && policy_check(x->req, x->arena, &x->res->check, e) < 0) ||
-			       policy_decide(x->req, &x->res->check, e) < 0 || open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0 ?
-		       -1 :
-		       0;
+	int rc = log_dir(&x->log_dir, e);
+
+	if (rc == 0 && !x->req->syntax_only)
+		rc = policy_check(x->req, x->arena, &x->res->check, e);
+	if (rc == 0)
+		rc = policy_decide(x->req, &x->res->check, e);
+	if (rc == 0 && (open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0))
+		rc = -1;
+	x->res->fed = x->feeder.entries;
+	return rc;
 }
 
 static void reset(struct run *x, const struct request *req, struct arena *a, struct result *res)
@@ -1132,6 +1149,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->link.ops = NULL;
 	x->link.pool = NULL;
 	feeder_init(&x->feeder, a);
+	x->feeder.hashing = x->opt->receipts;
 	artifacts_init(&res->files, a);
 }
 
@@ -1214,6 +1232,8 @@ void run_execute(const struct request *req, const struct run_options *opt, struc
 	} else {
 		run_init(&o.run, &loop, opt, on_over);
 		run_begin(&o.run, req, take_fd(&client->sock), a, res);
+		if (!o.over && opt->meanwhile)
+			opt->meanwhile(opt->ctx);
 		while (!o.over)
 			loop_wait(&loop, -1);
 	}

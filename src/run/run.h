@@ -15,6 +15,12 @@ struct run_options {
 	bool terminal[2]; /* that of stdout, stderr is a terminal: escape control sequences */
 	/* Output waits in its pipes until run_watch_output(): who drives many short runs is not woken for each word that they print. */
 	bool late_output;
+	bool receipts; /* streams and files are hashed as they pass */
+	/* For one run alone, NULL: none. `before_start` may refuse, with everything asked for but nothing of the guest started: the keeper makes the jar
+	 * meanwhile. `meanwhile` is called when it was started. */
+	int (*before_start)(void *ctx, struct err *e);
+	void (*meanwhile)(void *ctx);
+	void *ctx;
 };
 
 enum run_state { RUN_SOCKET, RUN_SYNTAX, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_RECHECK, RUN_END, RUN_EXPORT, RUN_DONE };

@@ -36,9 +36,11 @@ static int make_dirs(char *path)
 
 int state_dir(char *out, size_t size, struct err *e)
 {
-	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *own = getenv("BELLJAR_STATE_DIR"), *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
-	if (geteuid() == 0)
+	if (own && own[0] == '/')
+		snprintf(out, size, "%s", own);
+	else if (geteuid() == 0)
 		snprintf(out, size, "/var/lib/belljar");
 	else if (xdg && xdg[0] == '/')
 		snprintf(out, size, "%s/belljar", xdg);

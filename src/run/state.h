@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* /var/lib/belljar for root, $XDG_STATE_HOME/belljar or ~/.local/state/belljar for others; made 0700 when missing. */
+/* $BELLJAR_STATE_DIR, else /var/lib/belljar for root, $XDG_STATE_HOME/belljar or ~/.local/state/belljar for others; made 0700 when missing. */
 int state_dir(char *out, size_t size, struct err *e);
 /* The folder of kept output logs in it. */
 int state_log_dir(char *out, size_t size, struct err *e);

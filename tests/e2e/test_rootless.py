@@ -184,7 +184,7 @@ def test_doctor_languages_config(user):
 
 def test_without_a_home(user):
     """A service's user: no HOME, no XDG folders."""
-    c = run("run", "--json", "--", "echo", "x", user=user, env={"HOME": "/nonexistent", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "", "XDG_CONFIG_HOME": ""})
+    c = run("run", "--json", "--", "echo", "x", user=user, env={"HOME": "/nonexistent", "BELLJAR_STATE_DIR": "", "XDG_STATE_HOME": "", "XDG_RUNTIME_DIR": "", "XDG_CONFIG_HOME": ""})
     assert c.rc == 0 or c.stderr.count("error:") == 1 or c["error"], str(c)
 
 

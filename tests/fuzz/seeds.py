@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seed corpora: tests/fuzz/corpus/<target>/<name>. Run it after a change of a format."""
+import hashlib
+import json
 import pathlib
 import struct
 
@@ -62,10 +64,35 @@ rules:
   - {id: b, language: bash, command: [rm], args: ["-r|-[!-]*r*", "/"], severity: warning, message: m, except: [y]}
 '''
 
+def canonical(o):
+    return json.dumps(o, sort_keys=True, separators=(",", ":")).encode()
+
+
+def export(n, hide=(), prune=0):
+    """A small chain, signed (as far as the target looks) by the key of all zeroes."""
+    key = hashlib.sha256(bytes(32)).hexdigest()[:16]
+    head = prev = bytes(32)
+    lines, at = [], None
+    for seq in range(1, n + 1):
+        body = canonical({"v": 1, "seq": seq, "prev": prev.hex(), "id": f"exec-{seq:012x}", "status": "completed", "reason": "exited", "client": None,
+                          "language": "python", "time": "2026-11-15T11:26:04.123Z", "code": {"sha256": "ab" * 32}})
+        prev = hashlib.sha256(b"belljar receipt v1\n" + body).digest()
+        head = hashlib.sha256(b"belljar head v1\n" + head + prev).digest()
+        if seq == prune:
+            at = {"type": "prune", "seq": seq, "head": head.hex(), "receipt": prev.hex(), "key": key, "signature": "00" * 64, "time_ms": 1}
+        line = {"type": "digest", "seq": seq, "hash": prev.hex()} if seq in hide else {"type": "receipt", "seq": seq, "hash": prev.hex(), "body": body.decode()}
+        if seq > prune:
+            lines.append(canonical(line))
+    last = {"type": "checkpoint", "seq": n, "head": head.hex(), "receipt": prev.hex(), "key": key, "signature": "00" * 64, "time_ms": 2}
+    first = {"type": "belljar-receipts", "v": 1, "belljar": "0", "key": None}
+    return b"\n".join([canonical(first), *([canonical(at)] if at else []), canonical(last), *lines, b""])
+
+
 SEEDS = {
     "check": {f"{name}-{sets}": bytes([language | sets << 2 | 0x60 * (sets == 1)]) + text
               for language, (name, text) in enumerate([("python", PYTHON), ("bash", BASH), ("javascript", JAVASCRIPT)]) for sets in range(3)},
     "rules": {"rules": RULES, "glob": b"-[!-]*[a-z]*|x?\0-xay"},
+    "export": {"two": export(2), "hidden": export(3, hide=(2,)), "pruned": export(4, prune=2)},
     "feed": {
         "command": COMMAND,
         "tree": TREE + COMMAND,

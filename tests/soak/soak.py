@@ -14,17 +14,24 @@ Looks every so many runs, when the batch is idle and its jars are taken down. Pr
   slots       slot locks that are held
 """
 import argparse
+import atexit
 import fcntl
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
+# A hundred thousand receipts are nobody's.
+if "BELLJAR_STATE_DIR" not in os.environ:
+    os.environ["BELLJAR_STATE_DIR"] = tempfile.mkdtemp(prefix="belljar-soak-", dir="/var/tmp")
+    atexit.register(shutil.rmtree, os.environ["BELLJAR_STATE_DIR"], True)
 BELLJAR = os.environ.get("BELLJAR", str(REPO / "build" / "belljar"))
 ID_BASE = 0x70000000
 HANG_S = 120  # without a single result
