@@ -17,9 +17,47 @@
 
 static void gate_of(struct account_gate *g, const struct request *req, const struct result *res)
 {
-	(void)req;
-	(void)res;
+	static const char *const names[] = { [POLICY_OFF] = "off", [POLICY_WARN] = "warn", [POLICY_ENFORCE] = "enforce" };
+	const struct check_result *found = &res->check;
+	struct digest d;
+
 	memset(g, 0, sizeof(*g));
+	g->allow = req->programs.n ? &req->programs : NULL;
+	if (req->policy >= sizeof(names) / sizeof(names[0]))
+		return;
+	g->policy = names[req->policy];
+	if (req->policy == POLICY_OFF)
+		return;
+	g->rules = req->rules;
+	g->checked = true;
+	g->violations = found->total;
+	digest_init(&d);
+	for (size_t i = 0; i < found->count; i++) {
+		const struct check_finding *f = &found->list[i];
+		char where[64];
+		int n = snprintf(where, sizeof(where), ":%u:%u:%s\n", f->line, f->column, f->error ? "error" : "warning");
+
+		digest_add(&d, f->rule, strlen(f->rule));
+		digest_add(&d, where, (size_t)n);
+	}
+	digest_get(&d, g->violations_hash);
+}
+
+/* "standard,mine" as a list. */
+static void add_rules(struct canon *c, const char *rules)
+{
+	if (!rules) {
+		canon_null(c, "rules");
+		return;
+	}
+	canon_list(c, "rules");
+	while (*rules) {
+		size_t n = strcspn(rules, ",");
+
+		canon_text(c, NULL, rules, n, RECEIPT_NAME_MAX);
+		rules += n + (rules[n] == ',');
+	}
+	canon_end_list(c);
 }
 
 static void add_names(struct canon *c, const char *key, const struct strlist *l)
@@ -321,7 +359,7 @@ static void second_part(struct canon *c, const struct request *req, const struct
 	add_name(c, "program", s->command.n ? s->command.v[0] : req->argv.n ? req->argv.v[0] : NULL);
 	canon_str(c, "reason", verdict_reason_name(res->verdict.reason));
 	add_name(c, "request_id", req->id);
-	add_names(c, "rules", g->rules);
+	add_rules(c, g->rules);
 }
 
 static void third_part(struct canon *c, const struct request *req, const struct result *res, const struct account_gate *g)
