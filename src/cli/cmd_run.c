@@ -119,7 +119,7 @@ static json_t *allow_plan(const struct request *r, struct err *e)
 	static const char *const kinds[] = { "named", "interpreter", "helper", "loader" };
 	static struct jar_spec spec;
 	static struct allow allow;
-	int fds[JAR_BINDS_MAX];
+	int fds[JAR_BINDS_MAX] = { 0 };
 	json_t *list = NULL;
 
 	for (size_t i = 0; i < r->programs.n; i++)

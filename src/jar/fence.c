@@ -173,7 +173,7 @@ static int cover_folders(const struct jar *j, struct err *e)
 	if (!root_spare(cover, e))
 		return -1;
 	for (size_t i = 0; i < ALLOW_FOLDERS; i++) {
-		char name[8];
+		char name[24];
 		auto_close int mnt = -1;
 
 		if (!there[i])
@@ -202,7 +202,7 @@ static int show_loaders(const struct jar *j, struct err *e)
 		return -1;
 	for (size_t i = 0; i < a->count; i++) {
 		auto_close int in = -1, out = -1, mnt = -1;
-		char name[16];
+		char name[24];
 
 		if (a->items[i].kind != ALLOW_LOADER || allow_bind_of(&j->spec, a->items[i].path) >= 0)
 			continue;

@@ -196,10 +196,8 @@ static int walk_entry(int dir, const struct dirent *d, char *path, unsigned dept
 	} else {
 		auto_close int file = openat(dir, d->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-		if (file >= 0 && programs_is(file, d->d_name))
-			rc = add_rec(out, REC_PROGRAM, path, NULL, e);
 		/* EACCES: unreadable for us and for a guest. Anything else is no file to be left alone. */
-		else if (file < 0 && errno != EACCES && errno != ENOENT)
+		if (file >= 0 ? programs_is(file, d->d_name) : errno != EACCES && errno != ENOENT)
 			rc = add_rec(out, REC_PROGRAM, path, NULL, e);
 	}
 	path[len] = '\0';

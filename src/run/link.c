@@ -38,11 +38,11 @@ static int ask_plain(struct link *l, uint32_t op, struct err *e)
 /* Where makers remember which files are programs; without it they look each time. */
 static int open_cache(void)
 {
-	char path[512];
+	char dir[400], path[512];
 
-	if (state_dir(path, sizeof(path) - 16, NULL) < 0)
+	if (state_dir(dir, sizeof(dir), NULL) < 0)
 		return -1;
-	strcat(path, "/programs");
+	snprintf(path, sizeof(path), "%s/programs", dir);
 	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 }
 

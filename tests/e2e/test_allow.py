@@ -210,7 +210,7 @@ def test_other_interpreters(language, allow):
     need_language(language)
     code = {"node": "console.log(1)", "perl": "use POSIX; print floor(1.5), qq(\\n)", "bash": "echo 1",
             "java": "class A { public static void main(String[] a) { System.out.println(1); } }"}[language]
-    assert jar("--allow", allow, "--memory", "1G", "--lang", language, "-c", code).ok()["stdout"] == "1\n"
+    assert jar("--allow", allow, "--memory", "1G", "-t", "55s", "--lang", language, "-c", code).ok()["stdout"] == "1\n"
 
 
 def test_only_the_named_ones_are_there():
