@@ -3,10 +3,12 @@
 import base64
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -15,7 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import BELLJAR, REPO, ROOT, TEST_USER, descendants, environment, as_user, finish, own, run, seconds, start, stat_of, stop, wait_until
+from harness import BASE, BELLJAR, ROOT, TEST_USER, descendants, environment, as_user, finish, own, run, seconds, start, stop, wait_until
 
 TAG = b"belljar receipt v1\n"
 
@@ -77,7 +79,7 @@ class State:
         return v
 
     def copy(self, name):
-        to = self.path.parent / name
+        to = self.path.parent / name  # or an absolute path
         shutil.copytree(self.path, to)
         for f in (to, *to.rglob("*")):
             own(f)
@@ -87,6 +89,24 @@ class State:
 @pytest.fixture
 def state(box):
     return State(box / "state")
+
+
+@functools.cache
+def eight():
+    """Eight signed receipts: made once, copied by each test."""
+    top = BASE / "eight"
+    top.mkdir()
+    own(top)
+    s = State(top / "state")
+    s.fill()
+    return s
+
+
+@pytest.fixture
+def filled(box):
+    """A state folder with eight signed receipts, and an anchor."""
+    s = eight().copy(box / "state")
+    return s, s.run("audit", "anchor").stdout
 
 
 def hash_of(body):
@@ -272,22 +292,6 @@ def test_tampering_is_found(filled, how, kind, seq):
     assert state.run("audit", "prune", "--before", "2100-01-01").rc == 125
 
 
-@pytest.fixture
-def filled(box, request):
-    """Eight signed receipts, and an anchor. Made once, copied."""
-    cache = request.config.cache if False else filled.__dict__
-    if "dir" not in cache or not Path(cache["dir"]).exists():
-        from harness import BASE
-        top = own(Path(BASE) / "filled")
-        top.mkdir(exist_ok=True)
-        own(top)
-        s = State(top / "state")
-        s.fill()
-        cache["dir"] = str(s.path)
-    s = State(cache["dir"]).copy(box / "state")
-    return s, s.run("audit", "anchor").stdout
-
-
 def test_an_old_copy_of_the_database_is_found(state):
     state.fill(3)
     old = {f.name: f.read_bytes() for f in state.path.glob("receipts.db*")}
@@ -296,7 +300,7 @@ def test_an_old_copy_of_the_database_is_found(state):
     for f in state.path.glob("receipts.db*"):
         f.unlink()
     for name, data in old.items():
-        own((state.path / name)).write_bytes(data) if (state.path / name).exists() else (state.path / name).write_bytes(data)
+        (state.path / name).write_bytes(data)
         own(state.path / name)
     state.red("truncated", 4)
     # The chain goes on from there, and what comes of it is never signed as the same chain.
@@ -371,11 +375,11 @@ def test_damaged_code(state):
 
 def test_an_export_is_verified_with_the_key_alone(filled, box):
     state, anchor = filled
-    export, pub = own(box / "x.jsonl"), box / "pub.pem"
+    export, pub = box / "x.jsonl", box / "pub.pem"
     pub.write_text(state.run("audit", "key").stdout)
     export.write_bytes(state.run("audit", "export").out)
     own(pub), own(export)
-    nowhere = {"BELLJAR_STATE_DIR": str(own(box) / "nowhere")}
+    nowhere = {"BELLJAR_STATE_DIR": str(box / "nowhere")}
 
     def check(text, *opts):
         export.write_bytes(text)
@@ -542,12 +546,8 @@ rm "$1/fill"
 '''
     p = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script, str(BELLJAR), str(d), str(requests)], capture_output=True, text=True,
                        timeout=seconds(60), env=environment(""))
-    out, rcs = [], []
-    for part in p.stdout.split("rc ")[:-1]:
-        text = part.split("\n", 1)[1] if rcs else part
-        out.append(text)
-        rcs.append(1)
-    codes = [int(l[3:]) for l in p.stdout.splitlines() if l.startswith("rc ")]
+    parts = re.split(r"^rc (\d+)\n", p.stdout, flags=re.M)
+    out, codes = parts[:-1:2], [int(c) for c in parts[1::2]]
     first, full, effort, batch, later, after = (json.loads(t) if t.strip().startswith("{") else None for t in out[:6])
     assert codes == [0, 125, 0, 125, 125, 0, 0], (codes, p.stdout, p.stderr)
     assert first["receipt"]["seq"] == 1
@@ -568,7 +568,7 @@ def test_the_mode_is_nobodys_but_the_operators(state, put, box):
     c = state.batch([{"argv": ["/bin/true"], "audit": "off"}])
     assert c.rc == 1 and "unknown field 'audit'" in c.results[0]["error"]
     assert state.run("run", "--audit", "maybe", "--", "true").rc == 2
-    config = own(box / "config")
+    config = box / "config"
     (config / "belljar").mkdir(parents=True, exist_ok=True)
     (config / "belljar" / "config.yaml").write_text("audit: off\nkeep-code: false\n")
     for f in (config, *config.rglob("*")):
@@ -640,7 +640,7 @@ def test_the_notary_takes_records_and_nothing_else(state):
             a, b = os.dup(its.fileno()), os.dup(folder)
             a, b = fcntl.fcntl(a, fcntl.F_DUPFD, 20), fcntl.fcntl(b, fcntl.F_DUPFD, 20)
             os.dup2(a, 3), os.dup2(b, 4)
-        p = subprocess.Popen([*as_user(TEST_USER), str(BELLJAR.parent / "belljar-notary"), *args], preexec_fn=fds, pass_fds=(3, 4), close_fds=False)
+        p = subprocess.Popen([*as_user(TEST_USER), str(BELLJAR.parent / "belljar-notary"), *args], preexec_fn=fds, close_fds=False)
         its.close()
         os.close(folder)
         ours.settimeout(10)
@@ -710,13 +710,10 @@ def test_a_clock_that_goes_back(state):
     assert {f["kind"] for f in state.verify()["findings"]} == {"signature"}
 
 
-def kill_random(p, who, rng):
+def kill_one(p, who):
     """One of the processes of a batch dies."""
-    pids = {**processes_of(p), "front": p.pid}
-    pid = pids.get(who)
-    if pid:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, KeyError):
+        os.kill({**processes_of(p), "front": p.pid}[who], signal.SIGKILL)
 
 
 LINES = 120
@@ -735,7 +732,7 @@ def test_nothing_acknowledged_is_lost(state, who):
             # After so many results, and a little: wherever that is.
             out = b"".join(p.stdout.readline() for _ in range(rng.randrange(1, LINES // 3)))
             time.sleep(rng.uniform(0, 0.005))
-            kill_random(p, who, rng)
+            kill_one(p, who)
             out += p.stdout.read()
             rc = p.wait(seconds(30))
         finally:
