@@ -59,6 +59,8 @@ static const struct piece {
 	{ TEXT, "/etc/host.conf", "multi on\n" },
 	{ DIRECTORY, "/etc/belljar", NULL },
 	{ TEXT, ROOT_NODE_JS, root_node_js },
+	{ TEXT, ROOT_DRIVER_PY, root_driver_py },
+	{ TEXT, ROOT_VERIFIER_PY, root_verifier_py },
 	{ DIRECTORY, "/proc", NULL },
 	{ DIRECTORY, "/tmp", NULL },
 	{ DIRECTORY, "/workspace", NULL },

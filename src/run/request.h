@@ -36,6 +36,7 @@ struct request {
 	/* resolved by request_resolve() */
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
+	const char *driver;	      /* a program of the jar's root that runs in place of the code; never from outside */
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 };
 
@@ -66,6 +67,8 @@ extern const struct opt request_opts[];
 
 /* Reads a request object: strict. An unknown field, a wrong type, a value out of range is an error that names the field. */
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
+/* A file of the caller's ("-": standard input), whole, with the limits of code. */
+int request_read_file(const char *path, const char **out, size_t *len, struct arena *a, struct err *e);
 /* A request that begins as a copy of another, whose lists it can add to on its own. */
 void request_copy(struct request *dst, const struct request *src);
 /* Checks what single rows cannot, finds the language, loads the code. After this only the jar can say no. */
