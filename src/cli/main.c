@@ -19,6 +19,7 @@ static const struct cli_cmd commands[] = {
 	{ &cmd_run_opts, cmd_run },
 	{ &cmd_batch_opts, cmd_batch },
 	{ &cmd_test_opts, cmd_test },
+	{ &cmd_eval_opts, cmd_eval },
 	{ &cmd_languages_opts, cmd_languages },
 	{ &cmd_ps_opts, cmd_ps },
 	{ &cmd_kill_opts, cmd_kill },
