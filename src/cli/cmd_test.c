@@ -72,10 +72,6 @@ static int prepare(struct test_options *o, struct function_test *t, const struct
 	o->req.file = rest->words.v[0];
 	if (request_resolve(&o->req, a, e) < 0)
 		return -1;
-	if (!o->req.lang->warm || strcmp(o->req.lang->warm, "python") != 0) {
-		err_set(e, ERR_USAGE, "function tests are for python, not %s", o->req.lang->name);
-		return err_hint(e, "belljar judge tests programs of any language by what they print");
-	}
 	*t = (struct function_test){ .function = o->function, .shared = o->shared, .case_ms = o->case_ms };
 	if (o->cases && read_whole(o->cases, "--cases", &t->cases, &t->cases_len, a, e) < 0)
 		return -1;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "jar/root.h"
+#include "run/language.h"
 
 static void set(json_t *o, const char *key, json_t *value)
 {
@@ -20,6 +21,31 @@ static void move(json_t *to, const char *key, json_t *from, const char *name)
 	json_object_set(to, key, v ? v : json_null());
 }
 
+/* How the functions of a language are called. */
+struct function_language {
+	const char *name, *word;     /* of the row in languages/; as the verifier calls it */
+	const char *driver_language; /* what the driver is written in */
+	const char *driver, *file;
+	bool forks;		     /* the driver gives each case a process of its own */
+	bool fresh;		     /* each case gets a jar of its own */
+	bool setup;
+};
+
+static const struct function_language function_languages[] = {
+	{ "python", "python", "python", ROOT_DRIVER_PY, "solution.py", true, false, true },
+	{ "node", "js", "node", ROOT_DRIVER_JS, "solution.js", false, true, true },
+	/* Every call is a process already. */
+	{ "bash", "bash", "python", ROOT_DRIVER_PY, "solution.sh", false, false, false },
+};
+
+static const struct function_language *function_language(const struct language *lang)
+{
+	for (size_t i = 0; i < sizeof(function_languages) / sizeof(function_languages[0]); i++)
+		if (strcmp(function_languages[i].name, lang->name) == 0)
+			return &function_languages[i];
+	return NULL;
+}
+
 int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e)
 {
 	struct request *r = &s->req;
@@ -29,8 +55,24 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 
 	if (!head)
 		return err_set(e, ERR_INTERNAL, "no memory");
-	r->driver = ROOT_DRIVER_PY;
-	r->code_name = "solution.py";
+	const struct function_language *l = function_language(r->lang);
+
+	if (!l) {
+		json_decref(head);
+		err_set(e, ERR_USAGE, "function tests are for python, javascript and bash, not %s", r->lang->name);
+		return err_hint(e, "belljar judge tests programs of any language by what they print");
+	}
+	/* The driver's language is the jar's. */
+	r->lang = language_find(l->driver_language);
+	r->driver = l->driver;
+	r->code_name = l->file;
+	set(head, "language", json_string(l->word));
+	set(head, "path", json_sprintf("/workspace/%s", l->file));
+	set(head, "fresh", json_boolean(l->fresh && !t->shared));
+	if (t->setup && !l->setup) {
+		json_decref(head);
+		return err_set(e, ERR_USAGE, "--setup is not for %s", l->word);
+	}
 	if (t->setup) {
 		struct request_file *files = arena_alloc(a, (r->file_count + 1) * sizeof(*files));
 
@@ -44,7 +86,7 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 		set(head, "function", json_string(t->function));
 	if (t->setup)
 		set(head, "setup", json_string("/workspace/" FUNCTIONS_SETUP));
-	set(head, "shared", json_boolean(t->shared));
+	set(head, "shared", json_boolean(t->shared || !l->forks));
 	set(head, "case_s", json_real((double)t->case_ms / 1000));
 	text = json_dumps(head, JSON_COMPACT);
 	json_decref(head);

@@ -463,15 +463,13 @@ static void notice(struct pool *pool, const struct err *e)
 /* A program of the jar's own root, with room to work. */
 static void verifier_request(struct pair *p, const struct grade_setup *s)
 {
-	static const char *const words[] = { "/usr/bin/python3", "-I", ROOT_VERIFIER_PY };
+	static const char *const python[] = { "/usr/bin/python3", "-I", ROOT_VERIFIER_PY }, *const js[] = { "/usr/bin/node", ROOT_VERIFIER_JS };
 	struct request *r = &p->verifier_req;
-	struct arena *a = &p->side[VERIFIER].arena;
 
-	(void)a;
 	request_copy(r, s->defaults);
 	r->language = NULL;
-	r->argv.v = (const char **)(void *)words;
-	r->argv.n = sizeof(words) / sizeof(words[0]);
+	r->argv.v = (const char **)(void *)(s->js ? js : python);
+	r->argv.n = s->js ? 2 : 3;
 	r->limits.wall_ms = 86400000;
 	r->limits.cpu_ms = 0;
 	r->limits.memory_bytes = 2ULL << 30;

@@ -31,6 +31,7 @@ struct grade_setup {
 	size_t jobs;		/* samples at once */
 	const struct request *defaults; /* a request with nothing but defaults: the verifier's */
 	bool quiet;
+	bool js;		/* the tests are JavaScript */
 	/* The next sample, NULL: there are no more. */
 	struct grade_sample *(*next)(void *ctx);
 	void (*done)(void *ctx, struct grade_sample *s, const struct grade_outcome *o);
