@@ -157,10 +157,11 @@ static void done(void *ctx, struct grade_sample *s, const struct grade_outcome *
 	o->result = function_result(out, &o->err);
 }
 
-static int test_function(struct test_options *o, const struct function_test *t, const struct config *c, struct pooled *p, const struct request *defaults,
+static int test_solution(struct test_options *o, const struct function_test *t, const struct config *c, struct pooled *p, const struct request *defaults,
 			 struct arena *a, struct err *e)
 {
 	static struct grade_setup setup;
+	static struct result res;
 	static struct one one;
 	uint64_t jobs = 1;
 	int status;
@@ -172,16 +173,25 @@ static int test_function(struct test_options *o, const struct function_test *t, 
 	setup.done = done;
 	setup.ctx = &one;
 	setup.jobs = 1;
-	if (pooled_sizes(&setup.open, &jobs, c, o->preload, false, o->req.limits.disk_bytes, e) < 0 || function_sample(&one.sample, t, a, e) < 0)
+	if (pooled_sizes(&setup.open, &jobs, c, o->preload, false, o->req.limits.disk_bytes, e) < 0)
 		return cli_error(e);
+	if (t->cases && function_sample(&one.sample, t, a, e) < 0)
+		return e->kind == ERR_USAGE ? (cli_error(e), 2) : cli_error(e);
 	setup.keeper = pooled_keeper(p, e);
 	if (setup.keeper < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &(struct strlist){ 0 }, o->quiet, a, e) < 0)
 		return cli_error(e);
-	status = grade_all(&setup, e);
-	if (status)
-		return e->msg[0] ? cli_error(e) : status;
-	if (!one.result)
-		return one.err.kind == ERR_INPUT ? (cli_error(&one.err), 2) : cli_error(&one.err);
+	if (t->cases) {
+		status = grade_all(&setup, e);
+		if (status)
+			return e->msg[0] ? cli_error(e) : status;
+		if (!one.result)
+			return one.err.kind == ERR_INPUT ? (cli_error(&one.err), 2) : cli_error(&one.err);
+	} else {
+		if (grade_program(&setup, &o->req, a, &res, e) < 0)
+			return cli_error(e);
+		one.result = function_program_result(&res, o->function != NULL);
+		run_result_done(&res);
+	}
 	status = report(one.result, o);
 	json_decref(one.result);
 	return status;
@@ -219,10 +229,7 @@ int cmd_test(int argc, char **argv)
 		status = e.kind == ERR_INPUT || e.kind == ERR_USAGE ? (cli_error(&e), 2) : cli_error(&e);
 		goto out;
 	}
-	if (t.cases)
-		status = test_function(&o, &t, &config, &pooled, &defaults, &arena, &e);
-	else
-		status = cli_error(&e);
+	status = test_solution(&o, &t, &config, &pooled, &defaults, &arena, &e);
 out:
 	pooled_end(&pooled);
 	arena_free(&arena);

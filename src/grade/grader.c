@@ -563,3 +563,40 @@ int grade_all(const struct grade_setup *s, struct err *e)
 	end(&g);
 	return status;
 }
+
+/* ---- a program ---- */
+
+struct alone {
+	struct pool pool; /* first: notices find nobody else */
+	struct run run;
+	bool over;
+};
+
+static void on_over(struct run *x)
+{
+	CONTAINER_OF(x, struct alone, run)->over = true;
+}
+
+static void no_notice(struct pool *pool, const struct err *e)
+{
+	(void)pool, (void)e;
+}
+
+int grade_program(const struct grade_setup *s, const struct request *req, struct arena *a, struct result *res, struct err *e)
+{
+	static const struct run_options quietly = { 0 };
+	static struct alone o;
+	struct loop loop;
+
+	memset(&o, 0, sizeof(o));
+	if (loop_init(&loop, e) < 0 || pool_init(&o.pool, &loop, s->keeper, &s->open, no_notice, e) < 0)
+		return -1;
+	run_init(&o.run, &loop, &quietly, on_over);
+	state_new_id(res->execution_id);
+	run_begin_pooled(&o.run, req, &o.pool, 1, a, res);
+	while (!o.over)
+		loop_wait(&loop, -1);
+	pool_done(&o.pool);
+	loop_done(&loop);
+	return 0;
+}

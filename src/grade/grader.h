@@ -43,4 +43,7 @@ struct grade_setup {
 /* Grades all. 0; 130: a signal stopped it; 125 with `e`: belljar failed. */
 int grade_all(const struct grade_setup *s, struct err *e);
 
+/* Runs a solution as the program that it is; the result's outputs are the caller's to free (run_result_done). */
+int grade_program(const struct grade_setup *s, const struct request *req, struct arena *a, struct result *res, struct err *e);
+
 #endif
