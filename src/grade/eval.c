@@ -2,6 +2,7 @@
 /* Samples of a data set, graded: one line a sample out, pass@k and reasons at the end. */
 #include "grade/eval.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -353,7 +354,7 @@ static void done(void *ctx, struct grade_sample *g, const struct grade_outcome *
 /* Counts the results that an earlier run has written, and drops a last line that is not whole. */
 static int resume(struct eval *v, struct err *e)
 {
-	int copy = dup(v->setup->out);
+	int copy = fcntl(v->setup->out, F_DUPFD_CLOEXEC, 3);
 	struct dataset_lines *l = copy >= 0 ? dataset_open(copy, e) : NULL;
 	off_t good = 0, end = lseek(v->setup->out, 0, SEEK_END);
 	const char *line;

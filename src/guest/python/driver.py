@@ -325,7 +325,7 @@ def _serve():
                     reply = {"v": encode({b"I": iter, b"M": len, b"T": str}[op](x), keep)}
             except BaseException as e:
                 reply = {"e": describe(e)}
-        if child or op == b"L":
+        if child or capture[0] >= 0:
             reply["out"] = reply.get("out") or taken()
         write_frame(out, body[:16] + encode(reply))
 
