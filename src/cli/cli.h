@@ -12,7 +12,8 @@ struct cli_cmd {
 };
 
 extern const struct opt_cmd cmd_run_opts, cmd_batch_opts, cmd_languages_opts, cmd_ps_opts, cmd_kill_opts, cmd_clean_opts, cmd_doctor_opts,
-	cmd_config_opts, cmd_bench_opts, cmd_check_opts, cmd_audit_opts;
+	cmd_config_opts, cmd_bench_opts, cmd_check_opts, cmd_audit_opts, cmd_test_opts,
+	cmd_eval_opts;
 int cmd_run(int argc, char **argv);
 int cmd_batch(int argc, char **argv);
 /* For tests: what a front that was taken over could still do. Only in builds with hooks. */
@@ -26,11 +27,14 @@ int cmd_doctor(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
+int cmd_test(int argc, char **argv);
+int cmd_eval(int argc, char **argv);
 
 /* "error: what: why", then "hint: ...", on stderr. Returns the exit status of its kind. */
 int cli_error(const struct err *e);
 /* Prints to stderr; names that a guest chose are shown without what would steer a terminal, on one line. */
 void cli_print_safe(const char *fmt, const char *a, const char *b);
+void cli_print_safe_to(FILE *to, const char *fmt, const char *a, const char *b);
 /* Colours: a terminal, and no NO_COLOR. */
 bool cli_colour(int fd);
 /* Parses a verb's options; true when the verb is done (help or error), with *status set. */

@@ -2,20 +2,17 @@
 /* belljar batch: one request a line in, one result a line out. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/pooled.h"
 #include "kernel/caps.h"
 #include "run/batch.h"
-#include "run/client.h"
-#include "run/confine.h"
 #include "run/rules.h"
 #include "run/state.h"
 #include "store/signer.h"
@@ -62,67 +59,6 @@ const struct opt_cmd cmd_batch_opts = {
 	.words = true,
 	.opts = batch_opts,
 };
-
-static const char *const preload_default[] = { "json", "re", "math", "collections", "itertools", "functools", "typing", "random", "datetime" };
-
-/* ---- the pool ---- */
-
-static int add_module(struct pool_open *p, const char *name, size_t len, struct err *e)
-{
-	bool good = len > 0 && len < POOL_MODULE_MAX;
-
-	for (size_t i = 0; good && i < len; i++)
-		good = (name[i] >= '0' && name[i] <= '9') || (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
-		       name[i] == '_' || name[i] == '.';
-	if (!good)
-		return err_set(e, ERR_USAGE, "--preload: '%.*s' is not a module's name", (int)(len < 60 ? len : 60), name);
-	if (p->preload_count == POOL_PRELOAD_MAX)
-		return err_set(e, ERR_USAGE, "--preload: at most %d modules", POOL_PRELOAD_MAX);
-	memcpy(p->preload[p->preload_count++], name, len);
-	return 0;
-}
-
-static int set_preload(struct pool_open *p, const struct batch_options *o, const struct config *c, struct err *e)
-{
-	if (o->preload) {
-		for (const char *s = o->preload; *s;) {
-			size_t n = strcspn(s, ",");
-
-			if (add_module(p, s, n, e) < 0)
-				return -1;
-			s += n + (s[n] == ',');
-		}
-		return 0;
-	}
-	for (size_t i = 0; i < c->pool.preload.n; i++)
-		if (add_module(p, c->pool.preload.v[i], strlen(c->pool.preload.v[i]), e) < 0)
-			return -1;
-	for (size_t i = 0; !c->pool.preload.n && i < sizeof(preload_default) / sizeof(preload_default[0]); i++)
-		add_module(p, preload_default[i], strlen(preload_default[i]), e);
-	return 0;
-}
-
-static int set_pool(struct batch_setup *s, struct batch_options *o, const struct config *c, struct err *e)
-{
-	struct pool_open *p = &s->open;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	p->op = POOL_OPEN;
-	if (!o->jobs)
-		o->jobs = cpus > 0 && cpus < POOL_CEILING_MAX / 2 ? (uint64_t)cpus * 2 : POOL_CEILING_MAX;
-	if (c->pool.ceiling && o->jobs > c->pool.ceiling)
-		o->jobs = c->pool.ceiling;
-	/* Each run at once, as many that are made ahead of the next, and as many that are being cleared away. */
-	p->ceiling = (uint32_t)(c->pool.ceiling ? c->pool.ceiling : o->jobs * 3 + 6 < POOL_CEILING_MAX ? o->jobs * 3 + 6 : POOL_CEILING_MAX);
-	p->floor = (uint32_t)(c->pool.floor ? c->pool.floor : o->jobs < 4 ? 4 : o->jobs);
-	if (p->floor > p->ceiling)
-		p->floor = p->ceiling;
-	p->zygotes = (uint32_t)c->pool.zygotes;
-	p->disk_bytes = o->req.limits.disk_bytes;
-	p->recycle = o->recycle || c->pool.recycle;
-	s->jobs = (size_t)o->jobs;
-	return set_preload(p, o, c, e);
-}
 
 /* ---- files ---- */
 
@@ -192,36 +128,6 @@ static int resolve_folders(struct strlist *dirs, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* ---- rights ---- */
-
-static void raise_nofile(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
-static int confine(const struct batch_options *o, const struct state_run *entry, struct arena *a, struct err *e)
-{
-	char logs[400], *runs = arena_dup(a, entry->path);
-	struct confine c = { .log_dir = logs, .files = &o->files_from };
-	bool weaker = false;
-
-	/* Made now: afterwards nothing above it can be. */
-	if (state_log_dir(logs, sizeof(logs), e) < 0)
-		return -1;
-	*strrchr(runs, '/') = '\0';
-	c.runs_dir = runs;
-	if (confine_front(&c, &weaker, e) < 0)
-		return -1;
-	if (weaker && !o->quiet)
-		fprintf(stderr, "belljar: weaker on this host: no Landlock around the front (belljar doctor says more)\n");
-	return 0;
-}
-
 /* ---- receipts ---- */
 
 /* Two processes of their own, started while we may: what they have open we never do. */
@@ -256,14 +162,6 @@ static int open_store(struct batch_setup *s, const struct batch_options *o, stru
 	return 0;
 }
 
-/* What this process needs of its rights until the files are open: reading and writing the caller's. */
-static int drop_rights(struct err *e)
-{
-	if ((caps_effective() & CAP_BIT(CAP_SETPCAP)) && caps_drop_bounding(e) < 0)
-		return -1;
-	return client_drop_rights(e);
-}
-
 static int check_options(const struct batch_options *o, const struct opt_rest *rest, struct err *e)
 {
 	if (rest->words.n != 1 || rest->dashes) {
@@ -277,11 +175,9 @@ static int check_options(const struct batch_options *o, const struct opt_rest *r
 	return 0;
 }
 
-static int prepare(struct batch_setup *s, struct batch_options *o, const struct config *c, const struct opt_rest *rest, struct state_run *entry,
+static int prepare(struct batch_setup *s, struct batch_options *o, const struct config *c, const struct opt_rest *rest, struct pooled *p,
 		   struct arena *a, struct err *e)
 {
-	char id[32];
-
 	s->defaults = &o->req;
 	s->config = c;
 	s->files_from = &o->files_from;
@@ -290,15 +186,14 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	s->busy = o->busy;
 	s->quiet = o->quiet;
 	s->progress = !o->quiet && isatty(2);
-	state_new_id(id);
-	raise_nofile();
 	if (rules_load_named(o->req.rules, e) < 0 || !rules_of(o->req.rules, e))
 		return -1;
-	if (check_options(o, rest, e) < 0 || set_pool(s, o, c, e) < 0 || resolve_folders(&o->files_from, a, e) < 0 ||
-	    open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 ||
-	    state_register(entry, id, arena_fmt(a, "batch %s", rest->words.v[0]), e) < 0)
+	if (check_options(o, rest, e) < 0 ||
+	    pooled_sizes(&s->open, &o->jobs, c, o->preload, o->recycle || c->pool.recycle, o->req.limits.disk_bytes, e) < 0 ||
+	    resolve_folders(&o->files_from, a, e) < 0 || open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 || open_store(s, o, e) < 0)
 		return -1;
-	return open_store(s, o, e) < 0 ? -1 : confine(o, entry, a, e);
+	s->jobs = (size_t)o->jobs;
+	return pooled_confine(p, arena_fmt(a, "batch %s", rest->words.v[0]), &o->files_from, o->quiet, a, e);
 }
 
 int cmd_batch(int argc, char **argv)
@@ -308,17 +203,13 @@ int cmd_batch(int argc, char **argv)
 	static struct config config;
 	struct arena arena = { 0 };
 	struct opt_rest rest;
-	struct err e = { 0 }, start_error = { 0 };
-	struct client client = { -1 };
-	struct state_run entry = { .fd = -1 };
+	struct err e = { 0 };
+	static struct pooled pooled;
 	static struct resume done;
 	int status = 125;
 
 	_Static_assert(offsetof(struct batch_options, req) == 0, "rows of request.h count from there");
-	/* First of all, before anything foreign is read: it fills its pool while we read our options. */
-	bool early = client_start(&client, true, &start_error) == 0;
-
-	if (drop_rights(&e) < 0)
+	if (pooled_start(&pooled, &e) < 0)
 		return cli_error(&e);
 	opt_defaults(batch_opts, &o, &arena);
 	if (config_load(&config, &o.req, &arena, &e) < 0) {
@@ -328,11 +219,8 @@ int cmd_batch(int argc, char **argv)
 	request_configured(&o.req);
 	if (cli_parse(&cmd_batch_opts, argc, argv, &o, &rest, &arena, &status))
 		goto out;
-	if (!early) {
-		status = cli_error(&start_error);
-		goto out;
-	}
-	if (prepare(&setup, &o, &config, &rest, &entry, &arena, &e) < 0) {
+	setup.keeper = pooled_keeper(&pooled, &e);
+	if (setup.keeper < 0 || prepare(&setup, &o, &config, &rest, &pooled, &arena, &e) < 0) {
 		status = cli_error(&e);
 		goto out;
 	}
@@ -341,14 +229,12 @@ int cmd_batch(int argc, char **argv)
 		goto out;
 	}
 	setup.resume = o.resume ? &done : NULL;
-	setup.keeper = take_fd(&client.sock);
 	status = batch_run(&setup, &e);
 	if (e.msg[0])
 		cli_error(&e);
 out:
-	state_unregister(&entry);
+	pooled_end(&pooled);
 	resume_done(&done);
-	client_close(&client);
 	arena_free(&arena);
 	return status;
 }
@@ -371,12 +257,12 @@ int cmd_batch_debug(void)
 	char *const none[] = { NULL };
 	char path[512], state[400];
 	struct arena arena = { 0 };
-	struct state_run entry = { .fd = -1 };
+	static struct pooled pooled;
 	struct err e = { 0 };
 
 	o.req.audit = "required";
-	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_dir(state, sizeof(state), &e) < 0 || open_store(&setup, &o, &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
-	    confine(&o, &entry, &arena, &e) < 0)
+	if (pooled_start(&pooled, &e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_dir(state, sizeof(state), &e) < 0 || open_store(&setup, &o, &e) < 0 ||
+	    pooled_confine(&pooled, "debug", &o.files_from, true, &arena, &e) < 0)
 		return cli_error(&e);
 	strncat(path, "/logs/debug-front", sizeof(path) - strlen(path) - 1);
 	try_it("open:log", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -406,7 +292,7 @@ int cmd_batch_debug(void)
 	if (pid == 0)
 		_exit(0);
 	try_it("fork", pid);
-	state_unregister(&entry);
+	pooled_end(&pooled);
 	fflush(stdout);
 	_exit(0);
 }

@@ -18,7 +18,10 @@ int main(int argc, char **argv)
 
 	fd_fill_stdio();
 	unsetenv(SPAWN_ENV);
-	bool batch = argc > 1 && strcmp(argv[1], "batch") == 0;
+	static const char *const pooled[] = { "batch", "test", "eval" };
+	bool batch = false;
+	for (size_t i = 0; argc > 1 && i < sizeof(pooled) / sizeof(pooled[0]); i++)
+		batch = batch || strcmp(argv[1], pooled[i]) == 0;
 	if (batch || (argc > 1 && strcmp(argv[1], "run") == 0)) {
 		int sock = spawn_keeper(batch, &e);
 

@@ -19,6 +19,8 @@ static const struct cli_cmd commands[] = {
 	{ &cmd_run_opts, cmd_run },
 	{ &cmd_batch_opts, cmd_batch },
 	{ &cmd_check_opts, cmd_check },
+	{ &cmd_test_opts, cmd_test },
+	{ &cmd_eval_opts, cmd_eval },
 	{ &cmd_languages_opts, cmd_languages },
 	{ &cmd_ps_opts, cmd_ps },
 	{ &cmd_kill_opts, cmd_kill },
@@ -37,7 +39,7 @@ bool cli_colour(int fd)
 	return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-void cli_print_safe(const char *fmt, const char *a, const char *b)
+void cli_print_safe_to(FILE *to, const char *fmt, const char *a, const char *b)
 {
 	const char *words[2] = { a ? a : "", b ? b : "" };
 	char *safe[2];
@@ -54,10 +56,15 @@ void cli_print_safe(const char *fmt, const char *a, const char *b)
 	}
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	fprintf(stderr, fmt, safe[0] ? safe[0] : "", safe[1] ? safe[1] : "");
+	fprintf(to, fmt, safe[0] ? safe[0] : "", safe[1] ? safe[1] : "");
 #pragma GCC diagnostic pop
 	free(safe[0]);
 	free(safe[1]);
+}
+
+void cli_print_safe(const char *fmt, const char *a, const char *b)
+{
+	cli_print_safe_to(stderr, fmt, a, b);
 }
 
 int cli_error(const struct err *e)

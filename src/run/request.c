@@ -395,44 +395,44 @@ int request_from_json(struct request *r, const char *text, size_t len, struct ar
 
 /* ---- what must hold ---- */
 
-static int load_code(struct request *r, struct arena *a, struct err *e)
+int request_read_file(const char *path, const char **out, size_t *len, struct arena *a, struct err *e)
 {
-	bool from_stdin = strcmp(r->file, "-") == 0;
+	bool from_stdin = strcmp(path, "-") == 0;
 	auto_close int fd = from_stdin ? fcntl(0, F_DUPFD_CLOEXEC, 3)
-				       : open(r->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+				       : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	auto_buf text = BUF_INIT(CODE_MAX);
 	static char block[65536];
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err_sys(e, "%s", r->file);
+		err_sys(e, "%s", path);
 		e->kind = ERR_INPUT;
 		return err_hint(e, "code in the command line goes with -c; a program of the jar goes after --");
 	}
 	if (S_ISDIR(st.st_mode)) {
-		err_set(e, ERR_INPUT, "%s is a folder, not code", r->file);
-		return err_hint(e, "belljar run --workspace %s -- COMMAND", r->file);
+		err_set(e, ERR_INPUT, "%s is a folder, not code", path);
+		return err_hint(e, "belljar run --workspace %s -- COMMAND", path);
 	}
 	if (!from_stdin && !S_ISREG(st.st_mode))
-		return err_set(e, ERR_INPUT, "%s is not a plain file", r->file);
+		return err_set(e, ERR_INPUT, "%s is not a plain file", path);
 	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > CODE_MAX) {
-		err_set(e, ERR_INPUT, "%s has %lld bytes; code may have 64 MiB", r->file, (long long)st.st_size);
+		err_set(e, ERR_INPUT, "%s has %lld bytes; code may have 64 MiB", path, (long long)st.st_size);
 		return err_hint(e, "data goes in with --file");
 	}
 	while ((n = read(fd, block, sizeof(block))) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			err_sys(e, "read %s", r->file);
+			err_sys(e, "read %s", path);
 			e->kind = ERR_INPUT;
 			return -1;
 		}
 		if (buf_add(&text, block, (size_t)n) < 0)
-			return err_set(e, ERR_INPUT, "%s is larger than 64 MiB", r->file);
+			return err_set(e, ERR_INPUT, "%s is larger than 64 MiB", path);
 	}
-	r->code = arena_dup_len(a, text.data ? text.data : "", text.len);
-	r->code_len = text.len;
+	*out = arena_dup_len(a, text.data ? text.data : "", text.len);
+	*len = text.len;
 	return 0;
 }
 
@@ -713,7 +713,7 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 		return err_set(e, ERR_USAGE, "--lang: a program after -- has no language");
 	if (check_words(r, e) < 0)
 		return -1;
-	if (r->file && load_code(r, a, e) < 0)
+	if (r->file && request_read_file(r->file, &r->code, &r->code_len, a, e) < 0)
 		return -1;
 	if (!r->argv.n && find_language(r, a, e) < 0)
 		return -1;

@@ -47,6 +47,7 @@ struct request {
 	/* resolved by request_resolve() */
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
+	const char *driver;	      /* a program of the jar's root that runs in place of the code; never from outside */
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 	struct strlist programs;      /* names of the allow-list in force (jar/allow.h); none: every program of the host's /usr */
 };
@@ -109,6 +110,8 @@ extern const struct opt request_opts[];
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
 /* The configuration has been read, the command line comes: an allow-list of its own takes the place of the operator's. */
 void request_configured(struct request *r);
+/* A file of the caller's ("-": standard input), whole, with the limits of code. */
+int request_read_file(const char *path, const char **out, size_t *len, struct arena *a, struct err *e);
 /* A request that begins as a copy of another, whose lists it can add to on its own. */
 void request_copy(struct request *dst, const struct request *src);
 /* Checks what single rows cannot, finds the language, loads the code. After this only the jar can say no. */

@@ -45,6 +45,8 @@ static void finish(struct run *x);
 
 static const char *expand(const struct request *req, const char *word, struct arena *a)
 {
+	if (strcmp(word, "{file}") == 0 && req->driver)
+		return req->driver;
 	if (strcmp(word, "{file}") == 0)
 		return arena_fmt(a, "/workspace/%s", req->code_name);
 	if (strcmp(word, "{out}") == 0)
@@ -213,6 +215,11 @@ static size_t read_output(struct run *x, int i, size_t max)
 		watch_close(&x->out[i]);
 		return 0;
 	}
+	if (x->opt->said && i == 0) {
+		x->heard = true;
+		x->opt->said(x, block, (size_t)n);
+		return (size_t)n;
+	}
 	if (x->killed)
 		return (size_t)n; /* past its cap: thrown away until it is dead */
 	if (output_needs_log(o, (size_t)n))
@@ -333,10 +340,61 @@ static void on_source(struct watch *w, uint32_t events)
 		write_input(x);
 }
 
+/* ---- a conversation ---- */
+
+/* What was said and not written yet, as much as the pipe takes. */
+static void write_said(struct run *x)
+{
+	while (x->in.fd >= 0 && x->say_at < x->say.len) {
+		ssize_t n = write(x->in.fd, x->say.data + x->say_at, x->say.len - x->say_at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			loop_want(x->loop, &x->in, EPOLLOUT);
+			return;
+		}
+		if (n < 0) {
+			watch_close(&x->in);
+			return;
+		}
+		x->say_at += (size_t)n;
+	}
+	if (x->in.fd < 0)
+		return;
+	/* A pool that refuses the run has read nothing of it, and the next jar is told from the beginning. */
+	if (x->heard)
+		x->say.len = x->say_at = 0;
+	if (x->hung_up)
+		watch_close(&x->in);
+	else if (x->in.added)
+		loop_want(x->loop, &x->in, 0);
+}
+
+void run_say(struct run *x, const void *data, size_t len)
+{
+	if (buf_add(&x->say, data, len) < 0)
+		abort(); /* a front without memory has nothing to say */
+	write_said(x);
+}
+
+void run_hang_up(struct run *x)
+{
+	x->hung_up = true;
+	write_said(x);
+}
+
 static void on_input(struct watch *w, uint32_t events)
 {
 	struct run *x = CONTAINER_OF(w, struct run, in);
 
+	if (x->opt->said) {
+		if (events & (EPOLLERR | EPOLLHUP))
+			watch_close(w);
+		else
+			write_said(x);
+		return;
+	}
 	if (x->in_left)
 		write_input(x);
 	else if (events & (EPOLLERR | EPOLLHUP))
@@ -354,6 +412,11 @@ static void begin_input(struct run *x)
 	if (x->step == &x->res->compile) {
 		/* The program's input is not the compiler's. */
 		watch_close(&x->in);
+		return;
+	}
+	if (x->opt->said) {
+		x->say_at = 0;
+		write_said(x);
 		return;
 	}
 	x->in_data = x->req->stdin_data;
@@ -437,6 +500,8 @@ static int use_pipes(struct run *x, int in, int out, int err, int feed, struct e
 	feeder_rewind(&x->feeder);
 	if (!x->opt->late_output)
 		run_watch_output(x);
+	else if (x->opt->said)
+		loop_want(x->loop, &x->out[0], EPOLLIN);
 	write_feed(x);
 	begin_input(x);
 	if (x->failed) {
@@ -466,7 +531,7 @@ static int launch(struct run *x, struct err *e)
 		return -1;
 	}
 	/* Code that may turn out not to compile leaves a jar in which the language can be asked. */
-	bool last = x->state == RUN_RECHECK || (x->state == RUN_MAIN && !(x->req->lang && x->req->lang->syntax));
+	bool last = x->state == RUN_RECHECK || (x->state == RUN_MAIN && !(x->req->lang && x->req->lang->syntax && !x->req->driver));
 
 	return x->link.ops->start(&x->link, &x->step->limits, last, fds, e);
 }
@@ -1142,6 +1207,9 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->cancelled = x->killed = x->failed = x->exported = x->source_plain = false;
 	x->in_block = NULL;
 	x->in_left = 0;
+	x->say.max = SIZE_MAX / 2;
+	x->say.len = x->say_at = 0;
+	x->heard = x->hung_up = false;
 	x->target = -1;
 	x->in.fd = x->out[0].fd = x->out[1].fd = x->feed.fd = x->files.fd = x->source.fd = x->link.sock.fd = -1;
 	x->in.added = x->out[0].added = x->out[1].added = x->feed.added = x->files.added = x->source.added = x->link.sock.added = false;

@@ -3,12 +3,15 @@
 #ifndef BELLJAR_RUN_RUN_H
 #define BELLJAR_RUN_RUN_H
 
+#include "base/buf.h"
 #include "base/loop.h"
 #include "run/client.h"
 #include "run/feeder.h"
 #include "run/link.h"
 #include "run/pool.h"
 #include "run/result.h"
+
+struct run;
 
 struct run_options {
 	bool live;	  /* pass output on to our own stdout and stderr as it comes */
@@ -21,6 +24,8 @@ struct run_options {
 	int (*before_start)(void *ctx, struct err *e);
 	void (*meanwhile)(void *ctx);
 	void *ctx;
+	/* A conversation: what the guest writes to stdout comes here as it comes, and stdin is what run_say() is given until run_hang_up(). */
+	void (*said)(struct run *x, const char *data, size_t len);
 };
 
 enum run_state { RUN_SOCKET, RUN_SYNTAX, RUN_COMPILE, RUN_SCRUB, RUN_MAIN, RUN_RECHECK, RUN_END, RUN_EXPORT, RUN_DONE };
@@ -54,6 +59,9 @@ struct run {
 	const char *in_data;
 	size_t in_left;
 	char *in_block;
+	struct buf say;	       /* of a conversation: what was said; kept from its beginning until the guest has answered */
+	size_t say_at;	       /* what of it was written */
+	bool heard, hung_up;
 	bool killed, failed;
 	struct err err;
 	/* files that come out */
@@ -68,6 +76,9 @@ void run_begin(struct run *x, const struct request *req, int keeper, struct aren
 void run_begin_pooled(struct run *x, const struct request *req, struct pool *pool, uint32_t number, struct arena *a, struct result *res);
 /* Reads output as it comes from now on. */
 void run_watch_output(struct run *x);
+/* Of a conversation: more for the guest to read; and that there will be no more. */
+void run_say(struct run *x, const void *data, size_t len);
+void run_hang_up(struct run *x);
 /* The user's Ctrl-C: the program gets it; the second one cancels. */
 void run_interrupt(struct run *x);
 /* Ends it; `finished` comes when that has happened. */

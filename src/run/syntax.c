@@ -34,7 +34,8 @@ bool syntax_is_likely(const struct request *r, const struct step_result *run)
 	static const char *const words[] = { "SyntaxError", "IndentationError", "TabError", "null byte", "RecursionError", "MemoryError", "OverflowError", "unknown encoding" };
 	auto_buf view = BUF_INIT(STDERR_MAX * 4);
 
-	if (!r->lang || !r->lang->syntax || is_bash(r) || run->verdict.status != STATUS_COMPLETED || !run->verdict.exited || run->verdict.exit_code != 1 ||
+	/* A driver's exit code says nothing about the code. */
+	if (r->driver || !r->lang || !r->lang->syntax || is_bash(r) || run->verdict.status != STATUS_COMPLETED || !run->verdict.exited || run->verdict.exit_code != 1 ||
 	    run->out[0].total || !run->out[1].total || run->out[1].total > STDERR_MAX)
 		return false;
 	output_view(&run->out[1], &view);

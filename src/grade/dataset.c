@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data sets: tasks, samples, results in the reference tools' form, pass@k. */
+#include "grade/dataset.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define LINE_MAX_BYTES (256U << 20)
+#define BLOCK	       (128U << 10)
+
+const struct dataset datasets[] = {
+	{ "humaneval", "HumanEval", true, false, "canonical_solution", 10000 },
+	{ "mbpp", "MBPP", false, false, "code", 10000 },
+	{ "humaneval+", "HumanEval+", true, true, "canonical_solution", 60000 },
+	{ "mbpp+", "MBPP+", true, true, "canonical_solution", 60000 },
+	{ "humaneval-x", "HumanEval-X, JavaScript", true, false, "canonical_solution", 10000, true },
+	{ "multipl-e", "MultiPL-E, JavaScript", true, false, "canonical_solution", 10000, true },
+	{ "quixbugs", "QuixBugs", false, false, "correct", 10000 },
+	{ "cases", "cases", false, false, "solution", 30000 },
+	{ .name = NULL },
+};
+
+const struct dataset *dataset_find(const char *name)
+{
+	for (const struct dataset *d = datasets; d->name; d++)
+		if (strcmp(d->name, name) == 0)
+			return d;
+	return NULL;
+}
+
+/* ---- fields ---- */
+
+static const char *skip_space(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+		p++;
+	return p;
+}
+
+/* Behind a string's last quote; NULL: it has none. */
+static const char *skip_string(const char *p, const char *end)
+{
+	for (p++; p < end; p++) {
+		if (*p == '\\')
+			p++;
+		else if (*p == '"')
+			return p + 1;
+	}
+	return NULL;
+}
+
+/* Behind a value. Brackets are only counted: whoever uses the value parses it. */
+static const char *skip_value(const char *p, const char *end)
+{
+	size_t depth = 0;
+
+	do {
+		p = skip_space(p, end);
+		if (p >= end)
+			return NULL;
+		if (*p == '"') {
+			p = skip_string(p, end);
+			if (!p)
+				return NULL;
+		} else if (*p == '[' || *p == '{') {
+			depth++;
+			p++;
+		} else if (*p == ']' || *p == '}') {
+			if (!depth--)
+				return NULL;
+			p++;
+		} else if (*p == ',' || *p == ':') {
+			if (!depth)
+				return NULL;
+			p++;
+		} else {
+			while (p < end && !strchr(",:]}[{\" \t\r\n", *p))
+				p++;
+		}
+	} while (depth);
+	return p;
+}
+
+bool dataset_field(const char *line, size_t len, const char *key, const char **at, size_t *n)
+{
+	const char *end = line + len, *p = skip_space(line, end);
+	size_t key_len = strlen(key);
+
+	if (p >= end || *p++ != '{')
+		return false;
+	for (;;) {
+		const char *name, *value;
+
+		p = skip_space(p, end);
+		if (p >= end || *p != '"')
+			return false;
+		name = p + 1;
+		p = skip_string(p, end);
+		if (!p)
+			return false;
+		bool match = (size_t)(p - 1 - name) == key_len && memcmp(name, key, key_len) == 0;
+		p = skip_space(p, end);
+		if (p >= end || *p++ != ':')
+			return false;
+		value = skip_space(p, end);
+		p = skip_value(value, end);
+		if (!p)
+			return false;
+		if (match) {
+			*at = value;
+			*n = (size_t)(p - value);
+			return true;
+		}
+		p = skip_space(p, end);
+		if (p >= end || *p++ != ',')
+			return false;
+	}
+}
+
+const char *dataset_text(const char *line, size_t len, const char *key, struct arena *a, size_t *n)
+{
+	const char *at, *out;
+	size_t size;
+	json_t *v;
+
+	if (!dataset_field(line, len, key, &at, &size))
+		return NULL;
+	if (*at != '"') {
+		if (n)
+			*n = size;
+		return arena_dup_len(a, at, size);
+	}
+	v = json_loadb(at, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	if (!json_is_string(v)) {
+		json_decref(v);
+		return NULL;
+	}
+	if (n)
+		*n = json_string_length(v);
+	out = arena_dup_len(a, json_string_value(v), json_string_length(v));
+	json_decref(v);
+	return out;
+}
+
+/* ---- lines ---- */
+
+struct dataset_lines {
+	gzFile file;
+	struct buf text;
+	size_t at;
+	bool ended;
+};
+
+struct dataset_lines *dataset_open(int fd, struct err *e)
+{
+	struct dataset_lines *l = calloc(1, sizeof(*l));
+
+	if (l)
+		l->file = gzdopen(fd, "rb");
+	if (!l || !l->file) {
+		free(l);
+		err_set(e, ERR_INTERNAL, "no memory");
+		return NULL;
+	}
+	l->text.max = LINE_MAX_BYTES;
+	gzbuffer(l->file, BLOCK);
+	return l;
+}
+
+static int fill(struct dataset_lines *l, struct err *e)
+{
+	static char block[BLOCK];
+	int n;
+
+	if (l->at) {
+		memmove(l->text.data, l->text.data + l->at, l->text.len - l->at);
+		l->text.len -= l->at;
+		l->at = 0;
+	}
+	n = gzread(l->file, block, sizeof(block));
+	if (n < 0) {
+		int code;
+
+		return err_set(e, ERR_INPUT, "cannot read: %s", gzerror(l->file, &code));
+	}
+	l->ended = n == 0;
+	if (n && buf_add(&l->text, block, (size_t)n) < 0)
+		return err_set(e, ERR_INPUT, "a line is longer than 256 MiB");
+	return 0;
+}
+
+int dataset_next(struct dataset_lines *l, const char **line, size_t *len, struct err *e)
+{
+	size_t from = l->at;
+
+	for (;;) {
+		char *nl = l->text.len > from ? memchr(l->text.data + from, '\n', l->text.len - from) : NULL;
+
+		if (nl || (l->ended && l->text.len > l->at)) {
+			size_t end = nl ? (size_t)(nl - l->text.data) : l->text.len;
+
+			*line = l->text.data + l->at;
+			*len = end - l->at;
+			l->at = nl ? end + 1 : end;
+			from = l->at;
+			if (skip_space(*line, *line + *len) == *line + *len)
+				continue;
+			return 1;
+		}
+		if (l->ended)
+			return 0;
+		from = l->text.len - l->at;
+		if (fill(l, e) < 0)
+			return -1;
+	}
+}
+
+void dataset_close(struct dataset_lines *l)
+{
+	if (!l)
+		return;
+	gzclose(l->file);
+	buf_done(&l->text);
+	free(l);
+}
+
+/* ---- tasks ---- */
+
+static uint32_t hash(const char *s)
+{
+	uint32_t h = 2166136261U;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619U;
+	return h;
+}
+
+/* Ids are compared as the tools write them: 2, "2", "Mbpp/2", "MBPP/2" are the same one. */
+static const char *plain_id(const char *id)
+{
+	const char *slash = strrchr(id, '/');
+
+	return slash && strspn(slash + 1, "0123456789") == strlen(slash + 1) && slash[1] ? slash + 1 : id;
+}
+
+struct dataset_task *dataset_task(const struct dataset_tasks *t, const char *id)
+{
+	const char *plain = plain_id(id);
+
+	for (size_t i = hash(plain) % t->index_size; t->index[i]; i = (i + 1) % t->index_size)
+		if (strcmp(plain_id(t->list[t->index[i] - 1].id), plain) == 0)
+			return &t->list[t->index[i] - 1];
+	return NULL;
+}
+
+static int index_tasks(struct dataset_tasks *t, const char *name, struct err *e)
+{
+	t->index_size = t->count * 2 + 1;
+	t->index = calloc(t->index_size, sizeof(*t->index));
+	if (!t->index)
+		return err_set(e, ERR_INTERNAL, "no memory");
+	for (size_t i = 0; i < t->count; i++) {
+		const char *plain = plain_id(t->list[i].id);
+		size_t at = hash(plain) % t->index_size;
+
+		if (dataset_task(t, t->list[i].id))
+			return err_set(e, ERR_INPUT, "%s: task '%.60s' is there twice", name, t->list[i].id);
+		while (t->index[at])
+			at = (at + 1) % t->index_size;
+		t->index[at] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+int dataset_read(struct dataset_tasks *t, const struct dataset *kind, int fd, const char *name, struct err *e)
+{
+	struct dataset_lines *l = dataset_open(fd, e);
+	const char *line;
+	size_t len, cap = 0, number = 0;
+	int rc;
+
+	memset(t, 0, sizeof(*t));
+	t->kind = kind;
+	if (!l)
+		return -1;
+	while ((rc = dataset_next(l, &line, &len, e)) == 1) {
+		const char *id;
+
+		number++;
+		if (t->count == cap) {
+			struct dataset_task *more = realloc(t->list, (cap = cap ? cap * 2 : 256) * sizeof(*more));
+
+			if (!more) {
+				rc = err_set(e, ERR_INTERNAL, "no memory");
+				break;
+			}
+			t->list = more;
+		}
+		id = dataset_text(line, len, "task_id", &t->arena, NULL);
+		if (!id) {
+			err_set(e, ERR_INPUT, "%s, line %zu: no 'task_id'", name, number);
+			rc = err_hint(e, "it must hold one task of %s a line", kind->title);
+			break;
+		}
+		t->list[t->count++] = (struct dataset_task){ .id = id, .line = arena_dup_len(&t->arena, line, len), .len = len };
+	}
+	dataset_close(l);
+	if (rc < 0)
+		return -1;
+	if (!t->count)
+		return err_set(e, ERR_INPUT, "%s: there are no tasks in it", name);
+	return index_tasks(t, name, e);
+}
+
+void dataset_done(struct dataset_tasks *t)
+{
+	free(t->list);
+	free(t->index);
+	arena_free(&t->arena);
+}
+
+double dataset_pass_at_k(unsigned n, unsigned c, unsigned k)
+{
+	double miss = 1;
+
+	if (n - c < k)
+		return 1;
+	for (unsigned i = n - c + 1; i <= n; i++)
+		miss *= 1 - (double)k / i;
+	return 1 - miss;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Function tests: from a solution and a file of cases to a result (docs/grading.md). */
+#ifndef BELLJAR_GRADE_FUNCTIONS_H
+#define BELLJAR_GRADE_FUNCTIONS_H
+
+#include <jansson.h>
+
+#include "grade/grader.h"
+
+#define FUNCTIONS_SETUP "belljar_setup.py" /* where setup code is in /workspace */
+
+struct function_test {
+	const char *function;	 /* may be NULL where every case names its own */
+	const char *cases;	 /* JSON text */
+	size_t cases_len;
+	const char *setup;	 /* code that runs before the solution; NULL: none */
+	size_t setup_len;
+	bool shared;		 /* all cases in one process */
+	uint64_t case_ms;	 /* CPU time of one case */
+};
+
+/* Turns a resolved request for a solution into a sample; everything is in the arena. */
+int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e);
+/* The result object of what came of it. A cases file that is bad gives NULL and the error. */
+json_t *function_result(const struct grade_outcome *o, struct err *e);
+/* The same for a solution that was run as a program, without cases. */
+json_t *function_program_result(const struct result *r, bool has_function);
+
+#endif

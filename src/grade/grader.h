@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grading: a candidate in one jar, what is expected in another, and data between them. */
+#ifndef BELLJAR_GRADE_GRADER_H
+#define BELLJAR_GRADE_GRADER_H
+
+#include "keeper/pool_proto.h"
+#include "run/result.h"
+
+/* One solution and what is to be asked of it. The caller owns all of it until `done`. */
+struct grade_sample {
+	struct request req;	/* resolved: language, code, files, limits; code_name is what the driver loads */
+	const char *task;	/* for the verifier: JSON (src/guest/python/verifier.py) */
+	size_t task_len;
+	void *ctx;		/* the caller's */
+};
+
+/* What came of it. */
+struct grade_outcome {
+	const char *report;	/* the verifier's words: JSON; NULL: there are none, see `failure` */
+	size_t report_len;
+	struct err failure;	/* belljar's own */
+	/* of the candidate's jars, the last one's where there were several */
+	const struct result *result;
+	unsigned jars;
+	uint64_t oom_kills, cpu_ns, max_memory_bytes, elapsed_ns; /* of all of them */
+};
+
+struct grade_setup {
+	struct pool_open open;
+	int keeper;		/* socket of a pool's keeper; closed at the end */
+	size_t jobs;		/* samples at once */
+	const struct request *defaults; /* a request with nothing but defaults: the verifier's */
+	bool quiet;
+	bool js;		/* the tests are JavaScript */
+	/* The next sample, NULL: there are no more. */
+	struct grade_sample *(*next)(void *ctx);
+	void (*done)(void *ctx, struct grade_sample *s, const struct grade_outcome *o);
+	/* Now and then, for progress. May be NULL. */
+	void (*tick)(void *ctx);
+	void *ctx;
+};
+
+/* Grades all. 0; 130: a signal stopped it; 125 with `e`: belljar failed. */
+int grade_all(const struct grade_setup *s, struct err *e);
+
+/* Runs a solution as the program that it is; the result's outputs are the caller's to free (run_result_done). */
+int grade_program(const struct grade_setup *s, const struct request *req, struct arena *a, struct result *res, struct err *e);
+
+#endif

@@ -1,0 +1,384 @@
+# ---- the candidate's side ------------------------------------------------------------------------------------------------------------------
+# Loads a solution and answers calls. From the moment the solution is loaded nothing here can be trusted, and nothing here is: an answer is data,
+# and whether it is right is decided elsewhere, by somebody who knows what this process never sees.
+
+
+def _serve():
+    import _signal as signal
+    import gc
+    import select
+    import time
+
+    os, sys = _os, _sys
+    fork, waitpid, kill, exit_now, read, lseek, ftruncate = os.fork, os.waitpid, os.kill, os._exit, os.read, os.lseek, os.ftruncate
+    select_, clock, cpu_clock, setitimer, set_signal = select.select, time.perf_counter_ns, time.process_time_ns, signal.setitimer, signal.signal
+    type_name = type.__dict__["__name__"].__get__
+    mro_of = type.__dict__["__mro__"].__get__
+    genuine = {t: n for n, t in vars(__import__("builtins")).items() if isinstance(t, type) and issubclass(t, BaseException) and t.__name__ == n}
+    builtin_names = list(vars(__import__("builtins")))
+    source_lines, path = {}, [None]
+
+    async def _coroutine():
+        yield
+
+    async def _plain():
+        pass
+
+    c = _plain()
+    Module, Coroutine, AsyncGenerator = type(sys), type(c), type(_coroutine())
+    c.close()
+    namespace = {}
+    kept = {}
+
+    inp, out = os.dup(0), os.dup(1)
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    capture, shell = [-1], [False]
+
+    def keep(x, t, parts):
+        n = len(kept) + 1
+        kept[n] = x
+        flags = (1 if callable(x) else 0) | (2 if hasattr(t, "__next__") else 0) | (4 if isinstance(x, type) else 0)
+        name = type_name(x) if flags & 4 else type_name(t)
+        parts.append(b"h%d,%d;%d:" % (n, flags, len(name.encode("utf-8", "replace"))) + name.encode("utf-8", "replace"))
+
+    def handle(number, name, flags):
+        return kept[number]
+
+    def line_of(file, number):
+        lines = source_lines.get(file)
+        return lines[number - 1].strip()[:300] if lines and 0 < number <= len(lines) else ""
+
+    def near(e):
+        """Names like the one that is missing."""
+        try:
+            if type(e) is NameError or type(e) is UnboundLocalError:
+                tb = e.__traceback__
+                while tb.tb_next:
+                    tb = tb.tb_next
+                have = [*tb.tb_frame.f_locals, *tb.tb_frame.f_globals, *builtin_names]
+                name = e.name
+            elif type(e) is AttributeError:
+                have, name = dir(e.obj), e.name
+            else:
+                return []
+            import difflib
+            return [n for n in difflib.get_close_matches(str(name), [h for h in have if isinstance(h, str)], 3, 0.6) if n != name]
+        except BaseException:
+            return []
+
+    def describe(e):
+        t = type(e)
+        info = {"type": type_name(t), "bases": [genuine[b] for b in mro_of(t) if b in genuine], "own": t not in genuine}
+        try:
+            text = str(e)
+            info["message"] = text[:2000] if type(text) is str else ""
+        except BaseException:
+            info["message"] = ""
+        try:
+            rows, tb = [], e.__traceback__
+            while tb is not None and len(rows) < 400:
+                code = tb.tb_frame.f_code
+                if code.co_filename in source_lines:
+                    rows.append((code.co_filename, tb.tb_lineno, code.co_name))
+                tb = tb.tb_next
+            if t in (SyntaxError, IndentationError, TabError):
+                info["line"], info["column"] = e.lineno or 0, e.offset or 0
+                info["text"] = (e.text or "").rstrip("\n")[:300] or line_of(path[0], e.lineno or 0)
+                info["message"] = str(e.msg)[:500]
+            elif rows:
+                file, info["line"], info["function"] = rows[-1]
+                info["text"] = line_of(file, info["line"])
+            shown = rows if len(rows) <= 6 else rows[:2] + [None] + rows[-3:]
+            lines = [f"  ... {len(rows) - 5} more" if r is None else f'  File "{r[0]}", line {r[1]}, in {r[2]}\n    {line_of(r[0], r[1])}' for r in shown]
+            info["traceback"] = "\n".join([*lines, f"{info['type']}: {info['message'][:500]}"])[-3000:]
+            close = near(e)
+            if close:
+                info["near"] = close
+        except BaseException:
+            pass
+        return info
+
+    def run_file(file):
+        with open(file, "rb") as f:
+            source = f.read()
+        try:
+            source_lines[file] = source.decode("utf-8", "replace").split("\n")
+        except Exception:
+            source_lines[file] = []
+        exec(compile(source, file, "exec", dont_inherit=True), namespace)
+
+    def load(opts):
+        path[0] = opts["path"]
+        if opts.get("shell"):
+            shell[0] = True
+            return {}
+        module = Module(opts.get("module", "solution"))
+        sys.modules[module.__name__] = module
+        nonlocal namespace
+        namespace = module.__dict__
+        module.__file__ = path[0]
+        if opts.get("capture"):
+            capture[0] = os.memfd_create("stdout")
+            os.dup2(capture[0], 1)
+        sys.argv = [path[0]]
+        folder = os.path.dirname(path[0])
+        sys.path[:1] = [folder]
+        for key in ("setup", "path"):
+            if not opts.get(key):
+                continue
+            try:
+                run_file(opts[key])
+            except BaseException as e:
+                return {"where": key, "e": describe(e), "out": taken()}
+        for name, value in opts.get("names", {}).items():
+            namespace[name] = value
+        return {"out": taken()}
+
+    def names():
+        return sorted(n for n, v in namespace.items() if not n.startswith("_") and callable(v) and getattr(v, "__module__", None) == namespace.get("__name__"))[:100]
+
+    def taken():
+        """What was printed since the last look."""
+        try:
+            sys.stdout.flush()
+        except BaseException:
+            pass
+        fd = capture[0]
+        if fd < 0:
+            return b""
+        try:
+            lseek(fd, 0, 0)
+            text = read(fd, 65536)
+            lseek(fd, 0, 0)
+            ftruncate(fd, 0)
+            return text
+        except OSError:
+            return b""
+
+    class Missing(Exception):
+        pass
+
+    def find(target):
+        """NAME, NAME().NAME, NAME.NAME(): what is to be called."""
+        x, first = None, True
+        for part in target.split("."):
+            call = part.endswith("()")
+            name = part[:-2] if call else part
+            if first:
+                if name not in namespace:
+                    raise Missing(name)
+                x = namespace[name]
+            else:
+                if not hasattr(x, name):
+                    raise Missing(target)
+                x = getattr(x, name)
+            if call:
+                x = x()
+            first = False
+        return x
+
+    def settle(x):
+        """What a coroutine comes to."""
+        if type(x) is Coroutine:
+            import asyncio
+            return asyncio.run(x)
+        if type(x) is AsyncGenerator:
+            import asyncio
+
+            async def collect():
+                found = []
+                async for item in x:
+                    found.append(item)
+                    if len(found) > ITEMS:
+                        raise Unencodable("an iterator with more than %d items" % ITEMS)
+                return found
+
+            return asyncio.run(collect())
+        return x
+
+    def word(x):
+        """An argument as a shell has it."""
+        if type(x) is str:
+            return x
+        if type(x) is bool:
+            return "true" if x else "false"
+        if type(x) is int or type(x) is float:
+            return repr(x)
+        if x is None:
+            return ""
+        raise Unencodable("a shell takes words, not %s" % type_name(type(x)))
+
+    def call_shell(r):
+        """A function of a shell script: what it prints and its exit status. Each call is a process of its own."""
+        begin = clock()
+        try:
+            words = [word(a) for a in r.get("args", ())]
+        except Unencodable as e:
+            return {"e": {"type": "TypeError", "bases": ["TypeError"], "own": False, "message": str(e)}}
+        text = os.memfd_create("stdout")
+        script = 'source "$0" >/dev/null; declare -F -- "$1" >/dev/null || exit 127; "$@"'
+        pid = os.posix_spawn("/bin/bash", ["/bin/bash", "-c", script, path[0], r["target"], *words], os.environ,
+                             file_actions=[(os.POSIX_SPAWN_DUP2, text, 1)], setsigdef=[signal.SIGPIPE], setpgroup=0)
+        pidfd = os.pidfd_open(pid)
+        late = not select_([pidfd], [], [], r["wall_s"])[0]
+        try:
+            os.killpg(pid, 9)
+        except OSError:
+            pass
+        status = waitpid(pid, 0)[1]
+        os.close(pidfd)
+        lseek(text, 0, 0)
+        printed = read(text, 1 << 20)
+        os.close(text)
+        if late:
+            return {"timeout": "wall_time", "where": None}
+        if status & 0x7f:
+            return {"died": status, "late": False}
+        if status >> 8 == 127 and not printed:
+            return {"missing": r["target"], "names": []}
+        return {"v": encode({"stdout": printed.decode("utf-8", "surrogateescape"), "exit": status >> 8}), "ns": clock() - begin}
+
+    def call(r, keeper):
+        """One call: the reply as a dictionary."""
+        if shell[0]:
+            return call_shell(r)
+        reply = {}
+        args, kwargs = r.get("args", ()), r.get("kwargs", {})
+        try:
+            f = kept[r["ref"]] if "ref" in r else find(r["target"])
+        except Missing as e:
+            return {"missing": str(e), "names": names()}
+        except BaseException as e:
+            return {"e": describe(e)}
+        watch = r.get("inplace", True)
+        before = encode((args, kwargs), keep) if watch else b""
+        begin, cpu = clock(), cpu_clock()
+        try:
+            value = f(*args, **kwargs)
+            value = settle(value)
+            reply["ns"], reply["cpu"] = clock() - begin, cpu_clock() - cpu
+            reply["v"] = encode(value, keeper)
+        except (Unencodable, RecursionError, MemoryError) as e:
+            if "value" in locals():
+                reply["u"] = str(e)[:300] or type_name(type(e))
+                reply["type"] = type_name(type(value))
+            else:
+                reply["e"] = describe(e)
+        except BaseException as e:
+            reply["e"] = describe(e)
+        if watch:
+            try:
+                after = encode((args, kwargs), keep)
+                if after != before:
+                    reply["changed"] = after
+            except BaseException:
+                reply["changed"] = None
+        return reply
+
+    def serve(op, body, child):
+        r = decode(body[16:], handle)
+        if op == b"C":
+            reply = call(r, None if r.get("materialise") else keep)
+        elif op == b"B":
+            set_signal(signal.SIGPROF, on_time(body[:16], "cpu_time"))
+            setitimer(signal.ITIMER_PROF, r["cpu_s"])
+            reply = {"all": []}
+            size = 0
+            for args in r["many"]:
+                reply["all"].append(call({"target": r["target"], "args": args, "inplace": False}, None))
+                size += len(reply["all"][-1].get("v", b""))
+                if size > 4 << 20:
+                    break  # the rest is asked for again
+            setitimer(signal.ITIMER_PROF, 0)
+        elif op == b"L":
+            reply = load(r)
+            reply["names"] = names()
+            gc.freeze()
+        elif op == b"G":
+            if r["name"] not in namespace:
+                reply = {"missing": r["name"]}
+            elif isinstance(namespace[r["name"]], Module):
+                reply = {"module": namespace[r["name"]].__name__}
+            else:
+                reply = {"v": encode(namespace[r["name"]], keep)}
+        else:
+            x = kept[r["ref"]]
+            try:
+                if op == b"A":
+                    reply = {"v": encode(getattr(x, r["name"]), keep)}
+                elif op == b"S":
+                    setattr(x, r["name"], r["value"])
+                    reply = {"v": encode(None)}
+                elif op == b"N":
+                    items, over = [], False
+                    for _ in range(r["count"]):
+                        try:
+                            items.append(next(x))
+                        except StopIteration:
+                            over = True
+                            break
+                    reply = {"v": encode(items, keep), "over": over}
+                else:
+                    reply = {"v": encode({b"I": iter, b"M": len, b"T": str}[op](x), keep)}
+            except BaseException as e:
+                reply = {"e": describe(e)}
+        if child or capture[0] >= 0:
+            reply["out"] = reply.get("out") or taken()
+        write_frame(out, body[:16] + encode(reply))
+
+    def on_time(nonce, limit_kind):
+        """A time limit of this case is over: say where we are. If nobody lets us, the parent's patience ends soon after."""
+        def handler(number, frame):
+            where = None
+            while frame is not None:
+                if frame.f_code.co_filename in source_lines:
+                    where = {"line": frame.f_lineno, "text": line_of(frame.f_code.co_filename, frame.f_lineno), "function": frame.f_code.co_name}
+                    break
+                frame = frame.f_back
+            write_frame(out, nonce + encode({"timeout": limit_kind, "where": where, "out": taken()}))
+            exit_now(0)
+        return handler
+
+    def in_child(opts):
+        frame = read_frame(inp)
+        if frame is None:
+            exit_now(1)
+        nonce = frame[1:17]
+        set_signal(signal.SIGPROF, on_time(nonce, "cpu_time"))
+        set_signal(signal.SIGALRM, on_time(nonce, "wall_time"))
+        setitimer(signal.ITIMER_PROF, opts["cpu_s"])
+        setitimer(signal.ITIMER_REAL, opts["wall_s"])
+        try:
+            serve(frame[:1], frame[1:], True)
+        except BaseException as e:
+            write_frame(out, nonce + encode({"e": describe(e), "out": taken()}))
+        exit_now(0)
+
+    def in_parent(pid, opts):
+        pidfd = os.pidfd_open(pid)
+        late = not select_([pidfd], [], [], opts["wall_s"] + 1.0)[0]
+        if late:
+            kill(pid, 9)
+        status = waitpid(pid, 0)[1]
+        os.close(pidfd)
+        # What it said itself has come before this.
+        write_frame(out, opts["nonce"] + encode({"ended": status, "late": late, "out": taken()}))
+
+    while True:
+        frame = read_frame(inp)
+        if frame is None:
+            exit_now(0)
+        if frame[:1] == b"F":
+            opts = decode(frame[1:])
+            pid = fork()
+            if pid == 0:
+                in_child(opts)
+            in_parent(pid, opts)
+        else:
+            serve(frame[:1], frame[1:], False)
+
+
+_serve()

@@ -1,0 +1,1081 @@
+# ---- the verifier's side -------------------------------------------------------------------------------------------------------------------
+# Trusted code only: ours, and the tests of a data set. It knows what is expected, and asks the candidate, which is in another jar, through the
+# front: every question is a frame, every answer is data. Nothing of an answer is ever executed, and no object of it is ever asked for its
+# opinion: all are plain.
+import ast
+import builtins
+import json
+import math
+import random
+import re
+import secrets
+import time
+
+IN, OUT = _os.dup(0), _os.dup(1)
+REPR_MAX = 200
+
+
+class Gone(BaseException):
+    """The candidate's jar has ended. Not an Exception: no test may swallow it."""
+
+    def __init__(self, why):
+        self.why = why
+
+
+class Tampered(BaseException):
+    """An answer that no honest driver gives."""
+
+
+class CandidateError(Exception):
+    """An exception class of the candidate's own."""
+
+
+# ---- talking -----------------------------------------------------------------------------------------------------------------------------
+
+def say(kind, data):
+    write_frame(OUT, kind + data)
+
+
+def hear():
+    """A frame from the front; None: it does not want us any more."""
+    f = read_frame(IN)
+    if f is None:
+        _os._exit(0)
+    return f[:1], f[1:]
+
+
+def make_exception(info):
+    """What the candidate raised, as an exception of ours: of the genuine builtin class, or of one that is its child."""
+    bases = [b for b in info.get("bases", []) if isinstance(b, str)]
+    base = next((getattr(builtins, b) for b in bases if isinstance(getattr(builtins, b, None), type) and issubclass(getattr(builtins, b), BaseException)), Exception)
+    if base in (SystemExit, KeyboardInterrupt, GeneratorExit, BaseException):
+        base = CandidateError
+    cls = base
+    if info.get("own"):
+        cls = type(str(info.get("type"))[:100], (base,), {})
+    try:
+        e = cls(info.get("message", ""))
+    except Exception:
+        e = Exception(info.get("message", ""))
+    e.__dict__["candidate"] = info
+    return e
+
+
+class Candidate:
+    """The other side."""
+
+    def __init__(self, timeout_ms):
+        self.timeout_ms = timeout_ms
+        self.calls = 0
+
+    def send(self, op, body, nonce, timeout_ms=None):
+        say(b"C", (timeout_ms or self.timeout_ms).to_bytes(4, "little") + op + nonce + body)
+
+    def reply(self, nonce):
+        kind, data = hear()
+        if kind == b"X":
+            raise Gone(json.loads(data))
+        if kind != b"A":
+            raise Tampered("a frame of kind %r" % kind)
+        if data[:16] != nonce:
+            raise Tampered("an answer to nobody's question")
+        try:
+            r = decode(data[16:])
+        except (Malformed, RecursionError) as e:
+            raise Tampered("an answer that is no data: %s" % e) from None
+        if type(r) is not dict:
+            raise Tampered("an answer that is no data")
+        return r
+
+    def ask(self, op, request, timeout_ms=None):
+        nonce = secrets.token_bytes(16)
+        self.send(op, encode(request), nonce, timeout_ms)
+        return self.reply(nonce)
+
+    def value(self, b):
+        if type(b) is not bytes:
+            raise Tampered("a value that is none")
+        try:
+            return decode(b, self.remote)
+        except (Malformed, RecursionError) as e:
+            raise Tampered("a value that is no data: %s" % e) from None
+
+    def remote(self, number, name, flags):
+        cls = RemoteIterator if flags & 2 else Remote
+        return cls(self, number, name, flags)
+
+    def result(self, r):
+        if "e" in r:
+            raise make_exception(r["e"] if type(r["e"]) is dict else {})
+        if "u" in r:
+            raise TypeError("the value cannot be brought out of the jar: %s" % str(r["u"])[:300])
+        if "missing" in r:
+            raise NameError("name %r is not defined" % str(r["missing"])[:100])
+        return self.value(r.get("v"))
+
+    def call(self, target, args, kwargs):
+        self.calls += 1
+        request = {"target": target} if isinstance(target, str) else {"ref": target}
+        request.update(args=lower(args), kwargs=lower(kwargs))
+        r = self.ask(b"C", request)
+        if type(r.get("changed")) is bytes:
+            changed = self.value(r["changed"])
+            if type(changed) is tuple and len(changed) == 2:
+                for mine, theirs in zip(args, changed[0]):
+                    update(mine, theirs)
+                for k in kwargs:
+                    update(kwargs[k], changed[1].get(k))
+        return self.result(r)
+
+    def function(self, name):
+        def candidate(*args, **kwargs):
+            return self.call(name, args, kwargs)
+        candidate.__name__ = candidate.__qualname__ = name
+        return candidate
+
+
+def update(mine, theirs):
+    """An argument that was changed in place over there is changed here too."""
+    if type(mine) is not type(theirs):
+        return
+    if type(mine) is list or type(mine) is bytearray:
+        mine[:] = theirs
+    elif type(mine) is dict or type(mine) is set:
+        mine.clear()
+        mine.update(theirs)
+
+
+class Remote:
+    """An object that is no data: it can be handed back, called and asked for attributes. It equals nothing but itself."""
+
+    def __init__(self, candidate, number, name, flags):
+        self.__dict__["_remote"] = (candidate, number, name, flags)
+
+    def __call__(self, *args, **kwargs):
+        candidate, number, name, flags = self._remote
+        return candidate.call(number, args, kwargs)
+
+    def __getattr__(self, name):
+        candidate, number, _, _ = self._remote
+        if name.startswith("__") and name != "__name__":
+            raise AttributeError(name)
+        return candidate.result(candidate.ask(b"A", {"ref": number, "name": name}))
+
+    def __setattr__(self, name, value):
+        candidate, number, _, _ = self._remote
+        candidate.result(candidate.ask(b"S", {"ref": number, "name": name, "value": lower(value)}))
+
+    def __iter__(self):
+        candidate, number, _, _ = self._remote
+        return iter(candidate.result(candidate.ask(b"I", {"ref": number})))
+
+    def __len__(self):
+        candidate, number, _, _ = self._remote
+        return int(candidate.result(candidate.ask(b"M", {"ref": number})))
+
+    def __str__(self):
+        candidate, number, _, _ = self._remote
+        return str(candidate.result(candidate.ask(b"T", {"ref": number})))
+
+    def __repr__(self):
+        return "<%s of the candidate>" % self._remote[2]
+
+    def __bool__(self):
+        return True
+
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+class RemoteIterator(Remote):
+    def __init__(self, *a):
+        super().__init__(*a)
+        self.__dict__["_have"], self.__dict__["_over"], self.__dict__["_chunk"] = [], False, 1
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self._have:
+            if self._over:
+                raise StopIteration
+            candidate, number, _, _ = self._remote
+            r = candidate.ask(b"N", {"ref": number, "count": self._chunk})
+            self.__dict__["_chunk"] = min(self._chunk * 4, 4096)
+            items = candidate.result(r)
+            if type(items) is not list:
+                raise Tampered("items that are none")
+            self.__dict__["_have"], self.__dict__["_over"] = items[::-1], bool(r.get("over"))
+            if not items:
+                raise StopIteration
+        return self._have.pop()
+
+
+def lower(x):
+    """Arguments as they are sent: what belongs to the candidate goes back as what it is."""
+    t = type(x)
+    if t is list:
+        return [lower(i) for i in x]
+    if t is tuple:
+        return tuple(lower(i) for i in x)
+    if t is dict:
+        return {lower(k): lower(v) for k, v in x.items()}
+    if isinstance(x, Remote):
+        _, number, name, flags = x._remote
+        return Handle(number, name, flags)
+    return x
+
+
+# ---- tests that are programs -------------------------------------------------------------------------------------------------------------
+
+class Names(dict):
+    """builtins, and behind them what the candidate's module has."""
+
+    def __init__(self, candidate):
+        super().__init__(vars(builtins))
+        self.candidate = candidate
+
+    def __missing__(self, name):
+        r = self.candidate.ask(b"G", {"name": name})
+        if "missing" in r:
+            raise KeyError(name)
+        if "module" in r:
+            if r["module"] not in _sys.stdlib_module_names:
+                raise KeyError(name)
+            value = __import__(str(r["module"]))
+            for part in str(r["module"]).split(".")[1:]:
+                value = getattr(value, part)
+        else:
+            value = self.candidate.result(r)
+            if isinstance(value, Remote) and value._remote[3] & 1 and not value._remote[3] & 4:
+                value = self.candidate.function(name)
+        self[name] = value
+        return value
+
+
+def failure(e):
+    """What a test's exception says, in a word and a sentence."""
+    info = getattr(e, "candidate", None)
+    if info is not None:
+        text = "%s: %s" % (info.get("type"), str(info.get("message", ""))[:300])
+        return {"result": "failed: " + text[:300], "reason": "exception", "exception": clean_info(info), "detail": text}
+    if isinstance(e, AssertionError):
+        line = test_line(e)
+        return {"result": "failed: " + str(e)[:300], "reason": "wrong_value", "detail": (str(e)[:300] or "assertion failed") + (": " + line if line else "")}
+    return {"result": "failed: " + str(e)[:300], "reason": "test_error", "detail": "%s in the test: %s" % (type(e).__name__, str(e)[:300])}
+
+
+def test_line(e):
+    tb, number = e.__traceback__, 0
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == "<test>":
+            number = tb.tb_lineno
+        tb = tb.tb_next
+    lines = current.get("test", "").split("\n")
+    return lines[number - 1].strip()[:300] if 0 < number <= len(lines) else ""
+
+
+current = {}
+
+
+def load(candidate, task, **more):
+    r = candidate.ask(b"L", {"path": task.get("path", "/workspace/solution.py"), **more}, task.get("load_ms", 30000))
+    return r
+
+
+def load_failure(r):
+    info = clean_info(r.get("e") if type(r.get("e")) is dict else {})
+    word = "syntax" if set(info["bases"]) & {"SyntaxError"} and not info.get("function") else "exited" if info["type"] == "SystemExit" else "load_error"
+    return {"passed": False, "result": "failed: %s: %s" % (info["type"], info["message"][:300]), "reason": word, "exception": info, "detail": "the solution does not load",
+            "names": r.get("names", [])}
+
+
+def program_test(task):
+    """HumanEval and MBPP: statements that call the candidate and assert."""
+    candidate = Candidate(task.get("call_ms", 10000))
+    r = load(candidate, task)
+    if "e" in r:
+        return load_failure(r)
+    space = {"__name__": "test", "__builtins__": Names(candidate)}
+    current["test"] = task["test"]
+    random.seed(0)
+    try:
+        for text in task.get("trusted", []):
+            exec(compile_once(text, "<given>"), space)
+        entry = task.get("entry_point")
+        if entry:
+            space[entry] = candidate.function(entry)
+        for name in task.get("names", []):
+            if name in vars(builtins):
+                space[name] = candidate.function(name)
+        exec(compile_once(task["test"], "<test>"), space)
+        if task.get("check"):
+            space[task["check"]](space[entry])
+    except (Gone, Tampered):
+        raise
+    except NameError as e:
+        if task.get("entry_point") and str(task["entry_point"]) in str(e):
+            return {"passed": False, "result": "failed: name '%s' is not defined" % task["entry_point"], "reason": "missing_function", "names": r.get("names", [])}
+        return {"passed": False, **failure(e)}
+    except BaseException as e:
+        return {"passed": False, **failure(e)}
+    if not candidate.calls:
+        return {"passed": False, "result": "failed: the test did not call it", "reason": "test_error"}
+    return {"passed": True, "result": "passed", "calls": candidate.calls}
+
+
+compiled = {}
+
+
+def compile_once(text, name):
+    code = compiled.get((text, name))
+    if code is None:
+        if len(compiled) > 4096:
+            compiled.clear()
+        code = compiled[text, name] = compile(text, name, "exec", dont_inherit=True)
+    return code
+
+
+# ---- evalplus ----------------------------------------------------------------------------------------------------------------------------
+
+NOT_NONE = {"check_str", "text_match_three", "text_starta_endb"}
+SET_EQUAL = {"similar_elements", "find_char_long", "common_in_nested_lists", "extract_singly", "larg_nnum", "intersection_array", "find_dissimilar", "Diff"}
+
+
+def is_floats(x):
+    if isinstance(x, float):
+        return True
+    return isinstance(x, (list, tuple)) and bool(x) and all(isinstance(i, float) for i in x)
+
+
+def close(a, b, rtol, atol):
+    try:
+        if a == b:
+            return True
+        return abs(a - b) <= atol + rtol * abs(b)
+    except (TypeError, OverflowError):
+        return False
+
+
+def poly(xs, x):
+    return sum(c * math.pow(x, i) for i, c in enumerate(xs))
+
+
+def evalplus_same(task, args, out, expected):
+    entry, atol = task["entry_point"], task.get("atol", 0) or 0
+    if task.get("family") == "mbpp":
+        if entry in SET_EQUAL:
+            try:
+                return set(out) == set(expected)
+            except TypeError:
+                return False
+        if entry in NOT_NONE:
+            return expected == (out is not None) if isinstance(expected, bool) else (out is not None) == (expected is not None)
+        if entry == "are_equivalent":
+            return out == expected or out == (not expected) and False
+        if entry == "sum_div":
+            return out == expected or out == 0 and False
+    if task.get("family") == "humaneval" and entry == "find_zero":
+        try:
+            return abs(poly(args[0], out)) <= atol
+        except Exception:
+            return False
+    same = out == expected
+    if same:
+        return True
+    if atol == 0 and is_floats(expected):
+        atol = 1e-6
+    if atol == 0 or type(out) is not type(expected):
+        return False
+    if isinstance(expected, (list, tuple)):
+        if len(out) != len(expected):
+            return False
+        return all(close(a, b, 1e-7, atol) for a, b in zip(out, expected))
+    return close(out, expected, 1e-7, atol)
+
+
+references = {}
+
+
+def copy_data(x):
+    t = type(x)
+    if t is list:
+        return [copy_data(i) for i in x]
+    if t is dict:
+        return {k: copy_data(v) for k, v in x.items()}
+    if t is tuple:
+        return tuple(copy_data(i) for i in x)
+    if t is set:
+        return set(x)
+    return x
+
+
+def reference_outputs(task):
+    """Computed once a task from the canonical solution, which is the data set's own."""
+    found = references.get(task["task_id"])
+    if found is None:
+        space = {"__name__": "reference"}
+        exec(compile(task["reference"], "<reference>", "exec", dont_inherit=True), space)
+        f = space[task["entry_point"]]
+        found = []
+        for inputs in task["inputs"]:
+            outputs = []
+            for args in inputs:
+                begin = time.process_time()
+                outputs.append((f(*copy_data(args)), time.process_time() - begin))
+            found.append(outputs)
+        if len(references) > 600:
+            references.clear()
+        references[task["task_id"]] = found
+    return found
+
+
+def evalplus_test(task):
+    if task.get("mbpp_inputs"):
+        task["inputs"] = [mbpp_inputs(task["task_id"], i) for i in task["inputs"]]
+    expected = reference_outputs(task)
+    candidate = Candidate(task.get("call_ms", 60000))
+    r = load(candidate, task)
+    status = []
+    if "e" in r:
+        return {**load_failure(r), "status": ["fail"] * len(expected)}
+    why = {}
+    for inputs, outputs in zip(task["inputs"], expected):
+        try:
+            good = evalplus_part(task, candidate, inputs, outputs, why)
+        except Gone as g:
+            word = "timed out" if g.why.get("reason") == "timeout" else "failed: %s" % g.why.get("detail")
+            return {"passed": False, "status": status + ["timeout" if word == "timed out" else "fail"] * (len(expected) - len(status)), "result": word, **g.why}
+        status.append("pass" if good else "fail")
+    if all(s == "pass" for s in status):
+        return {"passed": True, "result": "passed", "status": status}
+    return {"passed": False, "status": status, **why}
+
+
+def evalplus_part(task, candidate, inputs, outputs, why):
+    """One list of inputs: stops at the first that is wrong, and says it in `why` unless something is said there already."""
+    at = 0
+    while at < len(inputs):
+        part, wanted = inputs[at:at + 64], outputs[at:at + 64]
+        # A second, and ten times what the reference took.
+        cpu = 1.0 + max(1.0, 10 * sum(took for _, took in wanted))
+        r = candidate.ask(b"B", {"target": task["entry_point"], "many": part, "cpu_s": cpu}, int(cpu * 4000) + 2000)
+        if "timeout" in r:
+            raise Gone({"reason": "timeout", "detail": "%.1f s of CPU time for %d inputs" % (cpu, len(part))})
+        got = r.get("all")
+        if type(got) is not list or not 0 < len(got) <= len(part):
+            raise Tampered("answers are missing")
+        at += len(got)
+        for args, one, (want, _) in zip(part, got, wanted):
+            try:
+                value = candidate.result(one)
+            except (Gone, Tampered):
+                raise
+            except BaseException as e:
+                why.update({} if why else failure(e))
+                return False
+            if not evalplus_same(task, args, value, want):
+                why.update({} if why else {"result": "failed: wrong value", "reason": "wrong_value", "detail": "%s(%s): expected %s, got %s" % (
+                    task["entry_point"], ", ".join(map(short, args))[:200], short(want), short(value))})
+                return False
+    return True
+
+
+def mbpp_inputs(task_id, inputs):
+    """evalplus keeps MBPP's arguments as JSON; these were other types there."""
+    number = int(str(task_id).split("/")[-1])
+    if number in (2, 116, 132, 143, 222, 261, 273, 394, 399, 421, 424, 429, 470, 560, 579, 596, 616, 630, 726, 740, 744, 809):
+        return [[tuple(a) if type(a) is list else a for a in args] for args in inputs]
+    if number in (63, 64, 70, 94, 120, 237, 272, 299, 400, 409, 417, 438, 473, 614, 780):
+        return [[[tuple(x) for x in args[0]], *args[1:]] for args in inputs]
+    if number in (75, 413, 444, 753):
+        return [[[tuple(x) for x in args[0]], *args[1:]] for args in inputs]
+    if number in (106, 750):
+        return [[args[0], tuple(args[1])] for args in inputs]
+    if number == 115:
+        return [[[set(x) if type(x) is list and len(x) else {} for x in args[0]]] for args in inputs]
+    if number == 124:
+        return [[float(args[0]), complex(args[1])] for args in inputs]
+    if number in (250, 405, 446, 617, 720, 763, 808):
+        return [[tuple(args[0]), *args[1:]] for args in inputs]
+    if number in (259, 401, 445):
+        return [[tuple(tuple(x) for x in a) for a in args] for args in inputs]
+    if number == 278:
+        return [[tuple(tuple(x) if type(x) is list else x for x in args[0])] for args in inputs]
+    if number == 307:
+        return [[tuple(args[0]), *args[1:]] for args in inputs]
+    if number == 722:
+        return [[{k: tuple(v) for k, v in args[0].items()}, *args[1:]] for args in inputs]
+    if number == 252:
+        return [[complex(args[0])] for args in inputs]
+    if number in (580, 615, 791):
+        def deep(x):
+            return tuple(deep(i) for i in x) if type(x) is list else x
+        return [[deep(a) for a in args] for args in inputs]
+    return inputs
+
+
+# ---- function tests ----------------------------------------------------------------------------------------------------------------------
+
+class BadCase(Exception):
+    pass
+
+
+TAGS = {"$tuple", "$set", "$frozenset", "$bytes", "$complex", "$float", "$int", "$dict", "$py"}
+
+
+def from_json(x, where):
+    """JSON with tagged objects as a value; strict."""
+    if type(x) is list:
+        return [from_json(i, where) for i in x]
+    if type(x) is not dict:
+        return x
+    tags = [k for k in x if k.startswith("$")]
+    if not tags:
+        return {k: from_json(v, where) for k, v in x.items()}
+    if len(x) != 1 or tags[0] not in TAGS:
+        raise BadCase("%s: %r is no tag (%s)" % (where, tags[0], ", ".join(sorted(TAGS))))
+    tag, v = tags[0], x[tags[0]]
+    try:
+        if tag in ("$tuple", "$set", "$frozenset"):
+            if type(v) is not list:
+                raise BadCase("%s: %s takes a list" % (where, tag))
+            return {"$tuple": tuple, "$set": set, "$frozenset": frozenset}[tag](from_json(i, where) for i in v)
+        if tag == "$bytes":
+            import base64
+            return base64.b64decode(v, validate=True)
+        if tag == "$complex":
+            re_, im = v
+            return complex(number(re_), number(im))
+        if tag == "$float":
+            if v not in ("inf", "-inf", "nan"):
+                raise ValueError("inf, -inf or nan")
+            return float(v)
+        if tag == "$int":
+            if type(v) is not str or not re.fullmatch(r"-?[0-9]+", v):
+                raise ValueError("digits in a string")
+            _sys.set_int_max_str_digits(0)
+            return int(v)
+        if tag == "$dict":
+            return {from_json(k, where): from_json(w, where) for k, w in v}
+        if type(v) is not str:
+            raise ValueError("a Python literal in a string")
+        return ast.literal_eval(v)
+    except BadCase:
+        raise
+    except Exception as e:
+        raise BadCase("%s: %s: %s" % (where, tag, str(e)[:200])) from None
+
+
+def number(x):
+    return from_json(x, "$complex") if type(x) is dict else float(x)
+
+
+def short(x):
+    try:
+        text = repr(x)
+    except ValueError:
+        text = hex(x) if type(x) is int else "<too large to show>"
+    except RecursionError:
+        text = "<too deep to show>"
+    return text if len(text) <= REPR_MAX else text[:REPR_MAX - 3] + "..."
+
+
+def same(a, b, how, rel, abs_, depth=0):
+    """Whether two plain values are the same: bool is not int, list is not tuple; the rest as Python has it."""
+    if depth > 400:
+        return False
+    if type(a) is bool or type(b) is bool:
+        return type(a) is type(b) and a == b
+    if how in ("float", "approx-nested") and type(a) in (int, float) and type(b) in (int, float):
+        if a != a or b != b:
+            return a != a and b != b
+        try:
+            return a == b or math.isclose(a, b, rel_tol=rel, abs_tol=abs_)
+        except OverflowError:
+            return a == b
+    if how in ("float", "approx-nested") and type(a) is complex and type(b) in (complex, float, int):
+        return same(a.real, complex(b).real, how, rel, abs_) and same(a.imag, complex(b).imag, how, rel, abs_)
+    if type(a) is float and type(b) is float:
+        return a == b or (a != a and b != b)
+    if type(a) in (int, float, complex) and type(b) in (int, float, complex):
+        return a == b
+    if type(a) is not type(b):
+        return False
+    if type(a) in (list, tuple):
+        return len(a) == len(b) and all(same(x, y, how, rel, abs_, depth + 1) for x, y in zip(a, b))
+    if type(a) is dict:
+        return same_dict(a, b, how, rel, abs_, depth)
+    if type(a) in (set, frozenset) and how in ("float", "approx-nested"):
+        return same_unordered(list(a), list(b), how, rel, abs_, depth)
+    return a == b
+
+
+def same_dict(a, b, how, rel, abs_, depth):
+    if len(a) != len(b):
+        return False
+    for k, v in a.items():
+        if k not in b:
+            return False
+        if not same(v, b[k], how, rel, abs_, depth + 1):
+            return False
+    return True
+
+
+def same_unordered(a, b, how, rel, abs_, depth):
+    """The same elements in any order; each is used once. Sorting where that is possible, since pairs are dear."""
+    if len(a) != len(b):
+        return False
+    inner = "exact" if how == "unordered" else how
+    try:
+        x, y = sorted(a), sorted(b)
+        if all(same(i, j, inner, rel, abs_, depth + 1) for i, j in zip(x, y)):
+            return True
+        if all(type(i) in (int, str, float) for i in x):
+            return False
+    except TypeError:
+        pass
+    if len(a) > 2000:
+        raise ValueError("more than 2000 elements that cannot be sorted")
+    left = list(b)
+    for i in a:
+        for at, j in enumerate(left):
+            if same(i, j, inner, rel, abs_, depth + 1):
+                del left[at]
+                break
+        else:
+            return False
+    return True
+
+
+TYPES = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple, "dict": dict, "set": set, "frozenset": frozenset, "bytes": bytes,
+         "bytearray": bytearray, "complex": complex, "None": type(None), "NoneType": type(None), "range": range}
+
+
+def type_of(value):
+    return value.name if isinstance(value, Subclass) else value._remote[2] if isinstance(value, Remote) else "None" if value is None else type(value).__name__
+
+
+def has_type(value, wanted):
+    inner = value.value if isinstance(value, Subclass) else value
+    for name in (w.strip() for w in wanted.split("|")):
+        if isinstance(value, Subclass) and value.name == name:
+            return True
+        t = TYPES.get(name)
+        if t is not None and type(inner) is t and not isinstance(inner, Remote):
+            return True
+        if t is None and type_of(value) == name:
+            return True
+    return False
+
+
+def strip(x):
+    """Without what the subclasses were called, all the way down."""
+    if isinstance(x, Subclass):
+        return strip(x.value)
+    t = type(x)
+    if t is list:
+        return [strip(i) for i in x]
+    if t is tuple:
+        return tuple(strip(i) for i in x)
+    if t is dict:
+        return {strip(k): strip(v) for k, v in x.items()}
+    if t is set or t is frozenset:
+        return t(strip(i) for i in x)
+    return x
+
+
+FIELDS = {"name": str, "args": list, "kwargs": dict, "expected": None, "expected_type": str, "expected_exception": str, "weight": (int, float), "timeout_s": (int, float),
+          "compare": (str, dict), "function": str, "trust": str, "expected_args": list, "expected_exit": int}
+OTHER_NAMES = {"input_args": "args", "input_kwargs": "kwargs", "expected_output": "expected", "func": "function"}
+COMPARES = ("exact", "float", "unordered", "approx-nested")
+
+
+def read_case(c, at, default_function):
+    if type(c) is not dict:
+        raise BadCase("case %d: not an object" % at)
+    name = c.get("name", "case_%d" % at)
+    where = "case %d (%s)" % (at, str(name)[:60])
+    out = {}
+    for k, v in c.items():
+        key = OTHER_NAMES.get(k, k)
+        if key not in FIELDS:
+            raise BadCase("%s: '%s' is no field of a case (%s)" % (where, str(k)[:60], ", ".join(FIELDS)))
+        if key in out:
+            raise BadCase("%s: '%s' is given twice" % (where, k))
+        want = FIELDS[key]
+        if want and (not isinstance(v, want) or (isinstance(v, bool))):
+            raise BadCase("%s: '%s' must be %s" % (where, k, {str: "a string", list: "a list", dict: "an object", int: "a whole number"}.get(want, "a number")))
+        out[key] = v
+    out["name"] = str(name)
+    out["args"] = [from_json(a, where + ": args") for a in out.get("args", [])]
+    out["kwargs"] = {k: from_json(v, where + ": kwargs") for k, v in out.get("kwargs", {}).items()}
+    for key in ("expected", "expected_args"):
+        if key in out:
+            out[key] = from_json(out[key], where + ": " + key)
+    out["weight"] = float(out.get("weight", 1.0))
+    if not (out["weight"] >= 0 and out["weight"] < 1e12):
+        raise BadCase("%s: 'weight' must not be negative" % where)
+    if "timeout_s" in out and not 0 < out["timeout_s"] <= 3600:
+        raise BadCase("%s: 'timeout_s' must be between 0 and 3600" % where)
+    out["function"] = out.get("function", default_function)
+    if not out["function"] or not re.fullmatch(r"[^\W\d]\w*(\(\))?(\.[^\W\d]\w*(\(\))?)*", out["function"]):
+        raise BadCase("%s: 'function' must be a name, like f or Solution().f" % where)
+    compare = out.get("compare", "exact")
+    if isinstance(compare, str):
+        compare = {"kind": compare}
+    if compare.get("kind") not in COMPARES or set(compare) - {"kind", "rel", "abs"}:
+        raise BadCase("%s: 'compare' must be one of %s, or {kind, rel, abs}" % (where, ", ".join(COMPARES)))
+    out["compare"] = (compare["kind"], float(compare.get("rel", 1e-9 if compare["kind"] != "float" else 1e-6)), float(compare.get("abs", 1e-9)))
+    if out.get("trust", "data") not in ("data", "in_guest"):
+        raise BadCase("%s: 'trust' must be data or in_guest" % where)
+    return out
+
+
+def read_cases(text, default_function):
+    try:
+        cases = json.loads(text, parse_constant=lambda c: bad_constant(c), object_pairs_hook=no_repeats)
+    except (ValueError, RecursionError) as e:
+        raise BadCase("the cases are no JSON: %s" % str(e)[:200]) from None
+    if type(cases) is dict and "cases" in cases:
+        extra = set(cases) - {"cases", "function"}
+        if extra:
+            raise BadCase("'%s' is no field of a cases file" % sorted(extra)[0])
+        default_function = cases.get("function", default_function)
+        cases = cases["cases"]
+    if type(cases) is not list:
+        raise BadCase("the cases must be a list, or an object with 'cases'")
+    out, used, warnings = [], {}, []
+    for at, c in enumerate(cases):
+        c = read_case(c, at, default_function)
+        n = used[c["name"]] = used.get(c["name"], 0) + 1
+        if n > 1:
+            warnings.append("case name %r is used twice: called %s#%d" % (c["name"], c["name"], n))
+            c["name"] = "%s#%d" % (c["name"], n)
+        out.append(c)
+    return out, warnings
+
+
+def bad_constant(c):
+    raise BadCase("%s is no JSON: write {\"$float\": \"%s\"}" % (c, {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}[c]))
+
+
+def no_repeats(pairs):
+    out = {}
+    for k, v in pairs:
+        if k in out:
+            raise BadCase("'%s' is given twice" % k[:60])
+        out[k] = v
+    return out
+
+
+def clean_info(info):
+    out = {"type": str(info.get("type", ""))[:100], "bases": [str(b) for b in info.get("bases", [])][:10], "message": str(info.get("message", ""))[:1000]}
+    for k in ("text", "function", "traceback"):
+        if info.get(k):
+            out[k] = str(info[k])[:3000]
+    for k in ("line", "column"):
+        if type(info.get(k)) is int:
+            out[k] = info[k]
+    if info.get("near"):
+        out["near"] = [str(n)[:60] for n in info["near"]][:5]
+    return out
+
+
+def as_json(x):
+    """As JSON would have it: expected values that were kept in it know no tuples."""
+    if type(x) in (list, tuple):
+        return [as_json(i) for i in x]
+    if type(x) is dict:
+        return {k: as_json(v) for k, v in x.items()}
+    return x
+
+
+def judge_shell(case, r):
+    """A shell function: its words and its exit status. The last line's end is not part of what it says."""
+    try:
+        got = decode(r["v"])
+        printed, status = got["stdout"], got["exit"]
+    except (Malformed, TypeError, KeyError) as e:
+        raise Tampered("a value that is no data: %s" % e) from None
+    out = {"output": short(printed)}
+    if status != case.get("expected_exit", 0):
+        return {**out, "reason": "wrong_value", "detail": "expected exit status %d, got %s" % (case.get("expected_exit", 0), short(status))}
+    if "expected" in case:
+        wanted = case["expected"] if type(case["expected"]) is str else json.dumps(case["expected"])
+        if type(printed) is not str or printed.rstrip("\n") != wanted.rstrip("\n"):
+            return {**out, "reason": "wrong_value", "detail": "expected %s, got %s" % (short(wanted), out["output"])}
+    return out
+
+
+def judge(case, r, candidate, loose=False, language="python"):
+    """One case's answer against what is expected: exception, then type, then value."""
+    if "missing" in r:
+        return {"reason": "missing_function", "detail": "there is no '%s'" % str(r["missing"])[:100], "names": [str(n) for n in r.get("names", [])][:50]}
+    wanted = case.get("expected_exception")
+    if language == "bash" and "v" in r:
+        return judge_shell(case, r)
+    if "e" in r:
+        info = clean_info(r["e"] if type(r["e"]) is dict else {})
+        if wanted:
+            genuine = isinstance(getattr(builtins, wanted, None), type)
+            if wanted in info["bases"] if genuine or language == "js" else info["type"] == wanted and r["e"].get("own"):
+                return {"output": "%s(%s)" % (info["type"], short(info["message"]))}
+            return {"reason": "exception", "exception": info, "detail": "expected %s, got %s" % (wanted, info["type"])}
+        if info["type"] == "SystemExit":
+            return {"reason": "exited", "exception": info, "detail": "it called exit() instead of returning"}
+        return {"reason": "exception", "exception": info, "detail": "%s: %s" % (info["type"], info["message"][:200])}
+    if "u" in r:
+        return {"reason": "unencodable", "detail": str(r["u"])[:300], "output": "<%s>" % str(r.get("type"))[:100]}
+    try:
+        value = decode(r.get("v") if type(r.get("v")) is bytes else b"", candidate.remote, Subclass)
+        plain = strip(value)
+    except (Malformed, RecursionError, TypeError) as e:
+        raise Tampered("a value that is no data: %s" % e) from None
+    if hasattr(plain, "__next__"):
+        plain = list(plain)
+    if loose:
+        plain = as_json(plain)
+    out = {"output": short(plain)}
+    if wanted:
+        return {**out, "reason": "no_exception", "detail": "expected %s, got a value" % wanted}
+    if case.get("expected_type") and not has_type(value, case["expected_type"]):
+        return {**out, "reason": "wrong_type", "detail": "expected type %s, got %s" % (case["expected_type"], type_of(value))}
+    kind, rel, abs_ = case["compare"]
+    if "expected" in case:
+        try:
+            expected = case["expected"]
+            if kind == "unordered" and type(plain) in (list, tuple, set, frozenset) and type(expected) in (list, tuple, set, frozenset):
+                good = same_unordered(list(plain), list(expected), kind, rel, abs_, 0)
+            else:
+                good = same(plain, expected, kind, rel, abs_)
+        except (ValueError, RecursionError) as e:
+            return {**out, "reason": "wrong_value", "detail": "cannot be compared: %s" % str(e)[:200]}
+        if not good:
+            detail = "expected %s, got %s" % (short(expected), out["output"])
+            if type(plain) is not type(expected):
+                detail = "expected %s (%s), got %s (%s)" % (short(expected), type_of(expected), out["output"], type_of(value))
+            return {**out, "reason": "wrong_value", "detail": detail}
+    if "expected_args" in case:
+        now = case["args"]
+        if type(r.get("changed")) is bytes:
+            try:
+                now = list(strip(decode(r["changed"], candidate.remote, Subclass))[0])
+            except (Malformed, RecursionError, TypeError, IndexError) as e:
+                raise Tampered("arguments that are no data: %s" % e) from None
+        if not same(now, case["expected_args"], kind, rel, abs_):
+            return {**out, "reason": "wrong_value", "detail": "its arguments should be %s afterwards, they are %s" % (short(case["expected_args"]), short(now))}
+    return out
+
+
+def one_case(case, candidate, task):
+    """Asks, and waits for the answer and, where the case has a process of its own, for its end."""
+    nonce = secrets.token_bytes(16)
+    cpu = float(case.get("timeout_s", task["case_s"]))
+    wall = cpu * 3 + 1
+    request = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
+    patience = int((wall + 4) * 1000)
+    if task.get("shared"):
+        candidate.send(b"C", request, nonce, patience)
+        return candidate.reply(nonce)
+    ended = secrets.token_bytes(16)
+    say(b"C", patience.to_bytes(4, "little") + b"F" + encode({"cpu_s": cpu, "wall_s": wall, "nonce": ended}))
+    candidate.send(b"C", request, nonce, patience)
+    kind, data = hear()
+    if kind == b"X":
+        raise Gone(json.loads(data))
+    if kind != b"A":
+        raise Tampered("a frame of kind %r" % kind)
+    try:
+        if data[:16] == nonce:
+            r = decode(data[16:])
+            if type(r) is not dict:
+                raise Tampered("an answer that is no data")
+            end = candidate.reply(ended)
+            status = end.get("ended")
+            if status or end.get("late"):
+                # it answered, and did not end as a driver does
+                r["after"] = status
+            return r
+        if data[:16] == ended:
+            r = decode(data[16:])
+            return {"died": r.get("ended"), "late": r.get("late"), "out": r.get("out", b"")}
+    except (Malformed, RecursionError) as e:
+        raise Tampered("an answer that is no data: %s" % e) from None
+    raise Tampered("an answer to nobody's question")
+
+
+def died(r):
+    status = r.get("died") if type(r.get("died")) is int else -1
+    if r.get("late"):
+        return {"reason": "timeout", "detail": "it was ended after its time"}
+    if status >= 0 and status & 0x7f:
+        return {"reason": "crashed", "signal": status & 0x7f, "detail": "its process was ended by signal %d" % (status & 0x7f)}
+    return {"reason": "exited", "detail": "its process ended with exit code %d before it returned" % (status >> 8)}
+
+
+def function_test(task):
+    try:
+        cases, warnings = read_cases(task["cases"], task.get("function"))
+    except BadCase as e:
+        return {"bad": str(e)}
+    results = []
+    language = task.get("language", "python")
+    candidate = Candidate(task.get("call_ms", 60000))
+    options = {"capture": True, "shell": language == "bash"}
+    if task.get("setup"):
+        options["setup"] = task["setup"]
+    loaded = load(candidate, task, **options)
+    report = {"warnings": warnings, "results": results, "load_out": text_of(loaded.get("out", b""))}
+    if "e" in loaded:
+        report["load"] = load_failure(loaded)
+        report["load"]["where"] = "setup" if loaded.get("where") == "setup" else "solution"
+        for c in cases:
+            results.append({"name": c["name"], "function": c["function"], "passed": False, "weight": c["weight"], "reason": report["load"]["reason"], "detail": "the %s does not load" % report["load"]["where"]})
+        return report
+    names = loaded.get("names", [])
+    report["names"] = names
+    for at, c in enumerate(cases):
+        begin = time.perf_counter()
+        row = {"name": c["name"], "function": c["function"], "weight": c["weight"], "input": {"args": short(c["args"]), "kwargs": short(c["kwargs"])}, "trust": "data"}
+        if "expected" in c:
+            row["expected"] = short(c["expected"])
+        elif "expected_exception" in c:
+            row["expected"] = c["expected_exception"]
+        elif "expected_type" in c:
+            row["expected"] = c["expected_type"]
+        again = bool(task.get("fresh"))
+        try:
+            r = one_case(c, candidate, task)
+            row["stdout"] = text_of(r.get("out", b""))
+            if type(r.get("ns")) is int:
+                row["duration_ms"] = round(r["ns"] / 1e6, 3)
+            if "timeout" in r:
+                found = {"reason": "timeout", "detail": "%s limit" % str(r["timeout"]).replace("_", " "), "where": r.get("where")}
+            elif "died" in r:
+                found = died(r)
+            else:
+                found = judge(c, r, candidate, task.get("loose"), language)
+                if r.get("after") and "reason" not in found:
+                    found["note"] = "its process did not end well after it had answered"
+            row.update(found)
+        except Gone as g:
+            row.update(reason=g.why.get("reason") or "crashed", detail=g.why.get("detail", "the jar ended"), gone=True)
+            again = True
+        except Tampered as t:
+            row.update(reason="tampering", detail=str(t)[:300])
+            again = True
+        row["passed"] = "reason" not in row
+        row.setdefault("duration_ms", round((time.perf_counter() - begin) * 1e3, 3))
+        results.append(row)
+        if task.get("first") and not row["passed"]:
+            break
+        if again and at + 1 < len(cases):
+            # a new jar for what is left
+            say(b"N", b"")
+            while hear()[0] != b"Y":
+                pass  # answers of the old one
+            try:
+                loaded = load(candidate, task, **options)
+                if "e" in loaded:
+                    raise Tampered("the solution loads only once")
+            except (Gone, Tampered) as e:
+                for rest in cases[at + 1:]:
+                    results.append({"name": rest["name"], "function": rest["function"], "weight": rest["weight"], "passed": False, "reason": "not_run",
+                                    "detail": "the solution could not be loaded again"})
+                break
+    return report
+
+
+def text_of(b):
+    return b.decode("utf-8", "replace")[:10000] if type(b) is bytes else ""
+
+
+# ---- the loop ----------------------------------------------------------------------------------------------------------------------------
+
+def given_names(code):
+    """The functions and classes that a reference defines: what the tests mean by these names is the candidate's, even where a builtin has that name."""
+    try:
+        return [n.name for n in ast.parse(code).body if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))]
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+
+
+def from_humaneval(task, line):
+    return {**task, "kind": "program", "trusted": [line["prompt"]], "test": line["test"], "entry_point": line["entry_point"], "check": "check"}
+
+
+def from_mbpp(task, line):
+    setup = line.get("test_setup_code") or ("\n".join(line["test_imports"]) if line.get("test_imports") else "")
+    tests = list(line["test_list"]) + (list(line.get("challenge_test_list", [])) if task.get("challenge") else [])
+    return {**task, "kind": "program", "test": setup + "\n" + "\n".join(tests), "names": given_names(line["code"])}
+
+
+def from_evalplus(task, line):
+    reference = line["prompt"] + line["canonical_solution"]
+    inputs = [line["base_input"], line["plus_input"] if isinstance(line["plus_input"], list) else []]
+    mbpp = line["task_id"].startswith("Mbpp")
+    return {**task, "kind": "evalplus", "task_id": line["task_id"], "entry_point": line["entry_point"], "reference": reference, "inputs": inputs,
+            "atol": line.get("atol", 0), "family": "mbpp" if mbpp else "humaneval", "mbpp_inputs": mbpp}
+
+
+def from_quixbugs(task, line):
+    cases = [{"name": "case_%d" % i, "args": args if isinstance(args, list) else [args], "expected": expected, "compare": "approx-nested"}
+             for i, (args, expected) in enumerate(line["tests"])]
+    return {**task, "kind": "function", "cases": json.dumps(cases), "function": line["entry_point"], "shared": True, "first": True, "loose": True}
+
+
+def from_cases(task, line):
+    return {**task, "kind": "function", "cases": json.dumps(line["cases"]), "function": line.get("function") or line.get("entry_point"),
+            "setup": "/workspace/belljar_setup.py" if line.get("setup") else None, "shared": bool(line.get("shared"))}
+
+
+KINDS = {"function": function_test, "program": program_test, "evalplus": evalplus_test}
+DATASETS = {"humaneval": from_humaneval, "mbpp": from_mbpp, "humaneval+": from_evalplus, "mbpp+": from_evalplus, "quixbugs": from_quixbugs, "cases": from_cases}
+
+
+def grade_of(report):
+    """Of a function test: whether the sample as a whole has passed, in the words of the data sets."""
+    rows = report["results"]
+    bad = next((r for r in rows if not r["passed"]), None)
+    if not rows:
+        return {**report, "passed": False, "result": "failed: there are no cases", "reason": "test_error"}
+    if bad is None:
+        return {**report, "passed": True, "result": "passed"}
+    word = "timed out" if bad["reason"] == "timeout" else "failed: %s" % bad.get("detail", bad["reason"])
+    return {**report, "passed": False, "result": word, "reason": bad["reason"], "detail": bad.get("detail", "")}
+
+
+def main():
+    _sys.setrecursionlimit(5000)
+    _sys.set_int_max_str_digits(0)
+    null = _os.open("/dev/null", _os.O_RDWR)
+    _os.dup2(null, 0)
+    _os.dup2(null, 1)
+    say(b"R", b"{}")
+    while True:
+        kind, data = hear()
+        if kind != b"T":
+            continue  # of a candidate that is not asked any more
+        try:
+            head, _, raw = data.partition(b"\n")
+            task = json.loads(head)
+            if "dataset" in task:
+                task = DATASETS[task["dataset"]](task, json.loads(raw))
+            elif raw:
+                task["cases"] = raw.decode()
+            report = KINDS[task["kind"]](task)
+            if "dataset" in task and task["kind"] == "function" and "bad" not in report:
+                report = grade_of(report)
+        except Gone as g:
+            report = {"passed": False, "gone": g.why}
+        except Tampered as t:
+            report = {"passed": False, "result": "failed: tampering", "reason": "tampering", "detail": str(t)[:300]}
+        except (Exception, RecursionError) as e:
+            report = {"passed": False, "internal": "%s: %s" % (type(e).__name__, str(e)[:500])}
+        say(b"R", json.dumps(report).encode())
+
+
+main()

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""belljar test and belljar eval: verdicts, values, cases, data sets. What tries to fool them is in tests/cheats."""
+import base64
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import harness
+
+DATA = Path(os.environ.get("BELLJAR_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
+
+
+@pytest.fixture
+def grade(tmp_path):
+    def run(code, cases, *opts, func="f", name="solution.py", rc=None):
+        solution, file = tmp_path / name, tmp_path / "cases.json"
+        solution.write_text(code)
+        file.write_text(cases if isinstance(cases, str) else json.dumps(cases))
+        tmp_path.chmod(0o755)
+        words = ["--func", func] if func else []
+        r = harness.run("test", str(solution), *words, "--cases", str(file), "--json", *opts)
+        if rc is not None:
+            assert r.rc == rc, (r.rc, r.out, r.err)
+            return r
+        assert r.rc in (0, 1), (r.rc, r.out[-2000:], r.err)
+        found = json.loads(r.out)
+        assert (r.rc == 0) == found["all_passed"]
+        return found
+    return run
+
+
+def reasons(result):
+    return [row["reason"] for row in result["test_results"]]
+
+
+# ---- verdicts ------------------------------------------------------------------------------------
+
+VERDICTS = '''
+import os, sys, time
+class MyError(Exception): pass
+class Fake(Exception): pass
+Fake.__name__ = "ValueError"
+def f(what, x=None):
+    print("called", what)
+    if what == "value": return x
+    if what == "raise": raise ValueError("bad")
+    if what == "mine": raise MyError("own")
+    if what == "fake": raise Fake("not the genuine one")
+    if what == "key": raise KeyError("k")
+    if what == "exit": os._exit(0)
+    if what == "sys": sys.exit(0)
+    if what == "spin":
+        while True: pass
+    if what == "sleep": time.sleep(60)
+    if what == "crash": os.kill(os.getpid(), 11)
+    if what == "object": return object()
+    if what == "deep":
+        y = []
+        for _ in range(5000): y = [y]
+        return y
+    if what == "endless":
+        def g():
+            while True: yield 1
+        return g()
+    if what == "name": return undefined_nam
+undefined_name = 1
+'''
+
+
+@pytest.mark.parametrize("mode", ["forked", "shared"])
+def test_every_verdict(grade, mode):
+    rows = [
+        ({"args": ["value", 1], "expected": 1}, None),
+        ({"args": ["value", 1], "expected": 2}, "wrong_value"),
+        ({"args": ["value", 1], "expected_type": "str"}, "wrong_type"),
+        ({"args": ["value", 1], "expected_exception": "ValueError"}, "no_exception"),
+        ({"args": ["raise"], "expected_exception": "ValueError"}, None),
+        ({"args": ["raise"], "expected_exception": "Exception"}, None),
+        ({"args": ["raise"], "expected_exception": "KeyError"}, "exception"),
+        ({"args": ["key"], "expected_exception": "LookupError"}, None),
+        ({"args": ["mine"], "expected_exception": "MyError"}, None),
+        ({"args": ["fake"], "expected_exception": "ValueError"}, "exception"),
+        ({"args": ["raise"]}, "exception"),
+        ({"args": ["sys"]}, "exited"),
+        ({"args": ["object"]}, "unencodable"),
+        ({"args": ["deep"], "expected": []}, "unencodable"),
+        ({"args": ["endless"], "expected": []}, "unencodable"),
+        ({"args": ["name"]}, "exception"),
+        ({"function": "g", "args": []}, "missing_function"),
+    ]
+    if mode == "forked":
+        rows += [({"args": ["exit"], "expected": 1}, "exited"), ({"args": ["crash"]}, "crashed"), ({"args": ["spin"], "timeout_s": 0.2}, "timeout"),
+                 ({"args": ["sleep"], "timeout_s": 0.2}, "timeout"), ({"args": ["value", 5], "expected": 5}, None)]
+    r = grade(VERDICTS, [c for c, _ in rows], *(["--shared"] if mode == "shared" else []), "-m", "128M")
+    assert reasons(r) == [w for _, w in rows]
+    assert r["total"] == len(rows) and r["passed"] == sum(w is None for _, w in rows) and r["success"] and not r["all_passed"]
+    assert r["test_results"][0]["stdout"] == "called value\n"
+    name = next(x for x in r["test_results"] if x["input"]["args"] == "['name']")
+    assert "undefined_name" in name["exception"]["near"] and name["exception"]["line"] == 28
+
+
+def test_time_limit_says_where(grade):
+    r = grade("def f():\n    n = 0\n    while True:\n        n += 1\n", [{"args": [], "timeout_s": 0.2}])
+    assert reasons(r) == ["timeout"] and r["test_results"][0]["where"]["line"] in (3, 4)
+
+
+def test_memory_of_one_case(grade):
+    """The kernel ends one case; the others do not notice."""
+    code = "def f(n):\n    b = []\n    while n and len(b) < n: b.append(b'x' * 1000000 + bytes(len(b)))\n    return len(b)\n"
+    r = grade(code, [{"args": [1], "expected": 1}, {"args": [100000], "expected": 1}, {"args": [2], "expected": 2}], "-m", "96M")
+    assert [x["passed"] for x in r["test_results"]] == [True, False, True]
+    assert r["test_results"][1]["reason"] == ("exception" if "memory" in harness.missing() else "memory")
+
+
+def test_lost_jar_is_replaced(grade):
+    """In one process a crash takes the jar along: what is left runs in the next one."""
+    code = "import os\ndef f(x):\n    if x == 1: os._exit(3)\n    return x\n"
+    r = grade(code, [{"args": [0], "expected": 0}, {"args": [1], "expected": 1}, {"args": [2], "expected": 2}], "--shared")
+    assert reasons(r) == [None, "exited", None] and r["jars"] == 2
+
+
+def test_cases_do_not_share_state(grade):
+    code = "seen = []\ndef f(x):\n    seen.append(x)\n    return len(seen)\n"
+    cases = [{"args": [i], "expected": 1} for i in range(3)]
+    assert grade(code, cases)["all_passed"]
+    assert [x["passed"] for x in grade(code, cases, "--shared")["test_results"]] == [True, False, False]
+
+
+def test_load_errors(grade):
+    for code, reason in (("def f(:\n", "syntax"), ("import nonexistent_module\n", "load_error"), ("raise SystemExit(0)\n", "exited"), ("import os; os._exit(0)\n", "exited")):
+        r = grade(code, [{"args": []}])
+        assert not r["success"] and not r["all_passed"] and r["passed"] == 0 and r["reason"] == reason, (code, r)
+
+
+def test_without_cases(tmp_path):
+    solution = tmp_path / "s.py"
+    solution.write_text("print('x')\n")
+    tmp_path.chmod(0o755)
+    r = harness.run("test", str(solution), "--json")
+    assert r.rc == 0 and json.loads(r.out)["success"] and not json.loads(r.out)["all_passed"] and json.loads(r.out)["stdout"] == "x\n"
+    r = harness.run("test", str(solution), "--func", "f", "--json")
+    assert r.rc == 1 and not json.loads(r.out)["success"] and json.loads(r.out)["reason"] == "no_cases"
+    solution.write_text("raise SystemExit(3)\n")
+    r = harness.run("test", str(solution), "--json")
+    assert r.rc == 1 and json.loads(r.out)["exit_code"] == 3
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+VALUES = [
+    ("None", None), ("True", True), ("-5", -5), ("10**40", {"$int": str(10**40)}), ("1.5", 1.5), ("-0.0", 0.0), ("float('inf')", {"$float": "inf"}),
+    ("float('nan')", {"$float": "nan"}), ("1+2j", {"$complex": [1, 2]}), ("'h\\u00e9'", "hé"), ("b'\\x00\\xff'", {"$bytes": base64.b64encode(b"\0\xff").decode()}),
+    ("[1, [2, (3,)]]", [1, [2, {"$tuple": [3]}]]), ("{1, 2}", {"$set": [2, 1]}), ("frozenset([1])", {"$frozenset": [1]}), ("{(1, 2): 'x'}", {"$dict": [[{"$tuple": [1, 2]}, "x"]]}),
+    ("{'a': {'b': None}}", {"a": {"b": None}}), ("range(3)", {"$py": "None"}), ("__import__('collections').Counter('aab')", {"a": 2, "b": 1}),
+    ("__import__('collections').OrderedDict(a=1)", {"a": 1}), ("(i for i in range(3))", [0, 1, 2]), ("type('I', (int,), {})(7)", 7), ("'\\ud800'", "\ud800"),
+    ("'x' * 100000", "x" * 100000),
+]
+
+
+def test_values_come_back(grade):
+    code = "def f(i):\n    return [lambda: " + ", lambda: ".join(v for v, _ in VALUES) + "][i]()\n"
+    r = grade(code, [{"args": [i], "expected": e} for i, (_, e) in enumerate(VALUES)])
+    wrong = {VALUES[i][0]: row["detail"] for i, row in enumerate(r["test_results"]) if not row["passed"]}
+    assert list(wrong) == ["range(3)"], wrong
+
+
+def test_exact_is_strict(grade):
+    pairs = [("1", True), ("True", 1), ("[1]", {"$tuple": [1]}), ("'1'", 1), ("None", False), ("0", None), ("''", None), ("[1, 2]", [2, 1]), ("{}", [])]
+    code = "def f(i):\n    return [" + ", ".join(v for v, _ in pairs) + "][i]\n"
+    r = grade(code, [{"args": [i], "expected": e} for i, (_, e) in enumerate(pairs)])
+    assert r["passed"] == 0, r["test_results"]
+
+
+def test_compare_kinds(grade):
+    code = "def f(x):\n    return x\n"
+    rows = [
+        ([0.1 + 0.2], {"expected": 0.3}, False), ([0.1 + 0.2], {"expected": 0.3, "compare": "float"}, True), ([[0.1 + 0.2, [1]]], {"expected": [0.3, [1]], "compare": "approx-nested"}, True),
+        ([100.0], {"expected": 101.0, "compare": {"kind": "float", "rel": 0.02}}, True), ([100.0], {"expected": 101.0, "compare": {"kind": "float", "rel": 0.001}}, False),
+        ([[3, 1, 2]], {"expected": [1, 2, 3], "compare": "unordered"}, True), ([[1, 1, 2]], {"expected": [1, 2, 2], "compare": "unordered"}, False),
+        ([[[1], {"a": 1}]], {"expected": [{"a": 1}, [1]], "compare": "unordered"}, True),
+    ]
+    r = grade(code, [{"args": a, **more} for a, more, _ in rows])
+    assert [x["passed"] for x in r["test_results"]] == [good for _, _, good in rows]
+
+
+def test_arguments_changed_in_place(grade):
+    code = "def f(x):\n    x.sort()\n"
+    r = grade(code, [{"args": [[2, 1]], "expected": None, "expected_args": [[1, 2]]}, {"args": [[2, 1]], "expected_args": [[2, 1]]}])
+    assert reasons(r) == [None, "wrong_value"]
+
+
+def test_kinds_of_functions(grade):
+    code = ("import asyncio\nclass Solution:\n    def add(self, a, b): return a + b\n    @staticmethod\n    def two(): return 2\n"
+            "async def later(x):\n    await asyncio.sleep(0)\n    return x\nasync def many():\n    for i in range(3): yield i\n")
+    r = grade(code, [{"function": "Solution().add", "args": [1, 2], "expected": 3}, {"function": "Solution.two", "expected": 2}, {"function": "later", "args": [5], "expected": 5},
+                     {"function": "many", "expected": [0, 1, 2]}, {"function": "Solution().add", "args": [1], "kwargs": {"b": 4}, "expected": 5}], func=None)
+    assert r["all_passed"], r["test_results"]
+
+
+def test_setup_and_weights(grade, tmp_path):
+    (tmp_path / "setup.py").write_text("BASE = 10\n")
+    r = grade("def f(x):\n    return BASE + x\n", [{"args": [1], "expected": 11, "weight": 3}, {"args": [1], "expected": 0}], "--setup", str(tmp_path / "setup.py"))
+    assert r["score"] == 0.75
+    assert grade("def f(): return 1\n", [{"expected": 1, "weight": 0}])["score"] == 0
+    (tmp_path / "setup.py").write_text("1/0\n")
+    r = grade("def f(x):\n    return 1\n", [{"args": [1], "expected": 1}], "--setup", str(tmp_path / "setup.py"))
+    assert not r["success"] and r["exception"]["type"] == "ZeroDivisionError" and "setup" in r["test_results"][0]["detail"]
+
+
+def test_names_and_other_names(grade):
+    r = grade("def f(x): return x\n", [{"name": "a", "input_args": [1], "expected_output": 1}, {"name": "a", "args": [2], "expected": 2}])
+    assert [x["name"] for x in r["test_results"]] == ["a", "a#2"] and len(r["warnings"]) == 1 and r["all_passed"]
+
+
+@pytest.mark.parametrize("cases,word", [
+    ('[{"args": 1}]', "'args' must be a list"), ('[{"arg": []}]', "'arg' is no field"), ("{", "no JSON"), ('[{"expected": {"$tupel": []}}]', "$tupel"), ("[1]", "case 0"),
+    ('[{"args": [], "args": []}]', "twice"), ('[{"expected": NaN}]', "$float"), ('[{"expected": {"$py": "f()"}}]', "$py"), ('[{"name": "n", "timeout_s": 0}]', "timeout_s"),
+    ('[{"compare": "fuzzy"}]', "compare"), ('{"cases": [], "x": 1}', "'x'"), ('[{"args": [], "input_args": []}]', "twice"), ('[{"function": "a;b"}]', "function"),
+])
+def test_bad_cases_are_named(grade, cases, word):
+    r = grade("def f(): pass\n", cases, rc=2)
+    assert word in r.err.decode() if isinstance(r.err, bytes) else word in r.err, r.err
+
+
+# ---- other languages -----------------------------------------------------------------------------
+
+def test_javascript(grade):
+    if not harness.languages()["node"]["installed"]:
+        pytest.skip("node is not installed")
+    code = ("const add = (a, b) => { console.log('hi'); return a + b; };\nfunction boom() { throw new RangeError('x'); }\nasync function later(x) { return [x, { a: null }]; }\n"
+            "class Solution { twice(n) { this.n = (this.n || 0) + n; return n * 2; } }\nlet count = 0;\nfunction state() { return ++count; }\n")
+    rows = [({"function": "add", "args": [1, 2], "expected": 3}, None), ({"function": "boom", "expected_exception": "RangeError"}, None),
+            ({"function": "later", "args": ["q"], "expected": ["q", {"a": None}]}, None), ({"function": "Solution().twice", "args": [4], "expected": 8}, None),
+            ({"function": "nope"}, "missing_function"), ({"function": "add", "args": ["a", "b"], "expected": "ba"}, "wrong_value"), ({"function": "state", "expected": 1}, None),
+            ({"function": "state", "expected": 1}, None)]
+    r = grade(code, [c for c, _ in rows], name="solution.js", func=None)
+    assert reasons(r) == [w for _, w in rows]
+    assert r["test_results"][0]["stdout"] == "hi\n"
+
+
+def test_bash(grade):
+    code = 'greet() { echo "hello $1"; }\nfail() { return 3; }\nspin() { while :; do :; done; }\n'
+    rows = [({"function": "greet", "args": ["you"], "expected": "hello you"}, None), ({"function": "fail", "expected_exit": 3}, None), ({"function": "fail"}, "wrong_value"),
+            ({"function": "greet", "args": [1], "expected": "hello 2"}, "wrong_value"), ({"function": "nope"}, "missing_function"), ({"function": "spin", "timeout_s": 0.1}, "timeout")]
+    r = grade(code, [c for c, _ in rows], name="solution.sh", func=None)
+    assert reasons(r) == [w for _, w in rows], r["test_results"]
+
+
+def test_other_languages_are_refused(grade):
+    assert "judge" in str(grade("int main(){}\n", [], name="s.c", rc=2).err)
+
+
+# ---- data sets -----------------------------------------------------------------------------------
+
+def needs(name):
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"there is no {path}: BELLJAR_DATA names the folder")
+    return path
+
+
+def evaluate(dataset, data, *opts, samples=None, rc=(0, 1)):
+    words = ["--samples", str(samples)] if samples else ["--references"]
+    r = harness.run("eval", dataset, "--data", str(data), *words, "--json", *opts, timeout=harness.seconds(300))
+    assert r.rc in rc, (r.rc, r.out[-800:], r.err)
+    return json.loads(r.out) if r.rc in (0, 1) else r
+
+
+def test_humaneval_references(tmp_path):
+    r = evaluate("humaneval", needs("humaneval/HumanEval.jsonl.gz"))
+    assert r["samples"] == r["passed"] == 164 and r["pass_at"]["1"] == 1.0, r
+
+
+def test_mbpp_references():
+    r = evaluate("mbpp", needs("mbpp/mbpp.jsonl.gz"))
+    assert r["samples"] == r["passed"] == 974, r
+
+
+def test_quixbugs_buggy():
+    r = evaluate("quixbugs", needs("quixbugs/quixbugs.jsonl"), "--field", "buggy", "--cpu-time", "1s")
+    assert r["samples"] == 31 and r["passed"] == 0, r
+
+
+def own_tasks(tmp_path):
+    data = tmp_path / "tasks.jsonl.gz"
+    tasks = [{"task_id": f"t/{c}", "function": "f", "cases": [{"args": [i], "expected": i * 2} for i in range(3)], "solution": "def f(x): return 2 * x\n"} for c in "abc"]
+    with gzip.open(data, "wt") as f:
+        f.writelines(json.dumps(t) + "\n" for t in tasks)
+    tmp_path.chmod(0o777)
+    data.chmod(0o644)
+    return data
+
+
+def test_results_order_resume_and_k(tmp_path):
+    data, samples = own_tasks(tmp_path), tmp_path / "s.jsonl"
+    good, bad = "def f(x): return 2 * x\n", "def f(x): return x\n"
+    lines = [{"task_id": t, "solution": good if i % 2 else bad, "extra": i} for t in ("t/a", "t/b", "t/c") for i in range(4)]
+    samples.write_text("".join(json.dumps(x) + "\n" for x in lines))
+    samples.chmod(0o644)
+    r = evaluate("cases", data, "-k", "1,2", samples=samples)
+    assert r["passed"] == 6 and r["pass_at"]["1"] == 0.5 and abs(r["pass_at"]["2"] - (1 - 2 / 12)) < 1e-9, r
+    out = Path(str(samples) + "_results.jsonl")
+    rows = [json.loads(x) for x in out.read_text().splitlines()]
+    assert [x["extra"] for x in rows] == [x["extra"] for x in lines] and [x["passed"] for x in rows] == [bool(i % 2) for _ in range(3) for i in range(4)]
+    assert rows[1]["result"] == "passed" and rows[0]["result"].startswith("failed") and rows[0]["belljar"]["reason"] == "wrong_value"
+    # a second run does not throw results away, and --resume goes on after what is whole
+    assert evaluate("cases", data, samples=samples, rc=(2,)).rc == 2
+    whole = out.read_text()
+    out.write_text("".join(whole.splitlines(True)[:5]) + '{"task_id": "t/b", "pas')
+    r = evaluate("cases", data, "--resume", samples=samples)
+    assert r["samples"] == 12 and r["passed"] == 6
+    assert [json.loads(x)["passed"] for x in out.read_text().splitlines()] == [x["passed"] for x in rows]
+
+
+def test_incomplete_and_bad_samples(tmp_path):
+    data, samples = own_tasks(tmp_path), tmp_path / "s.jsonl"
+    samples.write_text('{"task_id": "t/a", "solution": "def f(x): return 2 * x"}\n')
+    samples.chmod(0o644)
+    r = evaluate("cases", data, "--out", str(tmp_path / "o1"), samples=samples, rc=(2,))
+    assert "no sample" in str(r.err)
+    assert evaluate("cases", data, "--out", str(tmp_path / "o2"), "--ignore-incomplete", samples=samples)["passed"] == 1
+    for line, word in (('{"task_id": "t/z", "solution": ""}', "no task"), ('{"solution": ""}', "task_id"), ('{"task_id": "t/a"}', "completion")):
+        samples.write_text(line + "\n")
+        r = evaluate("cases", data, "--out", str(tmp_path / "o3"), "--force", samples=samples, rc=(2,))
+        assert word in str(r.err), r.err
