@@ -226,7 +226,7 @@ int cmd_explain(int argc, char **argv)
 		status = c.explained ? 0 : 1;
 		if (!c.explained)
 			fprintf(stderr, "nothing to explain: %s\n", c.seen == 1 ? "it went well" : "all went well");
-		else if (c.seen > 1)
+		else if (c.seen > c.explained)
 			fprintf(stderr, "%zu of %zu explained; the others went well\n", c.explained, c.seen);
 		if (fflush(stdout) != 0 || ferror(stdout))
 			status = 2;

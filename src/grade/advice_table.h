@@ -193,7 +193,7 @@ static const struct advice_row advice_rows[] = {
 	{ NULL, "no_exception", NULL, POOL_NONE, "raise the exception that is expected for this input instead of returning a value" },
 	{ NULL, "exception", NULL, POOL_NONE, "the code raises this itself and nothing catches it: look at the condition before it[ (line {line})]" },
 	{ NULL, "wall_time|cpu_time|timeout", NULL, POOL_NONE,
-	  "it did not end in time[; it was at line {line}: {code}]: look for a loop whose condition never changes, for waiting for input that does not come, or use a faster way" },
+	  "it did not end in time[; it was at line {line}][, '{code}']: look for a loop whose condition never changes, for waiting for input that does not come, or use a faster way" },
 	{ NULL, "memory", NULL, POOL_NONE, "it needs more memory than is allowed: do not keep everything at once, look for a list that grows without end" },
 	{ NULL, "output", NULL, POOL_NONE, "it prints without end or far too much: remove the print calls of debugging, check the loop" },
 	{ NULL, "signal|crashed", "SIGSEGV", POOL_NONE, "it crashed (SIGSEGV): too deep recursion in native code, ctypes, or a wrong pointer or index in C" },

@@ -271,9 +271,13 @@ static void diff_numbers(struct walk *w, const struct lit *e, const struct lit *
 /* The same items in another order. */
 static bool same_bag(struct walk *w, const struct lit *e, const struct lit *g)
 {
-	size_t *eo, *go;
+	size_t *eo, *go, same = 0;
 
 	if (e->n != g->n || e->n < 2 || e->cut || g->cut)
+		return false;
+	while (same < e->n && literal_equal(e->items[same], g->items[same], false))
+		same++;
+	if (same == e->n)
 		return false;
 	eo = literal_order(e, w->arena);
 	go = literal_order(g, w->arena);
@@ -329,7 +333,7 @@ static void diff_sequences(struct walk *w, const struct lit *e, const struct lit
 		diff_length(w, e, g);
 		return;
 	}
-	if (same_bag(w, e, g) && !literal_equal(e, g, false)) {
+	if (same_bag(w, e, g)) {
 		struct buf line = begin_line(w);
 
 		buf_str(&line, "the same elements in another order");

@@ -169,7 +169,8 @@ static struct lit *parse_number(struct parser *s)
 	if (memchr(t.p, '.', n) || (!(n > 1 && memchr(t.p, 'x', n)) && (memchr(t.p, 'e', n) || memchr(t.p, 'E', n)))) {
 		l->kind = LIT_FLOAT;
 		l->number = strtod(copy, &end);
-		if (*end && s->p < s->end)
+		/* "1e" of "1e5" may stand at a cut. */
+		if (*end && (s->p < s->end || s->depth <= 1))
 			return NULL;
 	} else {
 		l->value = int_digits(s, t);

@@ -229,7 +229,8 @@ static bool parse_node(struct span text, struct trace *t)
 			want_value = false;
 		}
 	}
-	return found || (t->language && span_is(t->type, "throw"));
+	/* Anybody can print "Error: x"; node says where it was. */
+	return (found && (head_line || placed)) || (t->language && span_is(t->type, "throw"));
 }
 
 /* ---- bash ---- */
@@ -400,19 +401,18 @@ static const struct {
 bool trace_parse(struct span text, const char *language, struct trace *t)
 {
 	struct trace got = { 0 };
-	bool found = false;
+	bool found = false, known = false;
 
 	if (text.n > TEXT_MAX)
 		text = span_from(text, text.n - TEXT_MAX);
-	for (int own = 1; own >= 0 && !found; own--)
-		for (size_t i = 0; i < FORMS && !found; i++) {
-			bool named = language && strcmp(language, forms[i].language) == 0;
-
-			if (named != own || (!named && forms[i].only_named))
-				continue;
-			got = (struct trace){ 0 };
-			found = forms[i].parse(text, &got);
-		}
+	for (size_t i = 0; i < FORMS && language && !known; i++)
+		known = strcmp(language, forms[i].language) == 0;
+	for (size_t i = 0; i < FORMS && !found; i++) {
+		if (known ? strcmp(language, forms[i].language) != 0 : forms[i].only_named)
+			continue;
+		got = (struct trace){ 0 };
+		found = forms[i].parse(text, &got);
+	}
 	if (!found)
 		return false;
 	got.file = short_file(got.file);

@@ -14,7 +14,8 @@ struct trace {
 	long line;	      /* in the user's file; 0: not known */
 };
 
-/* The error that ended the program, which is the last one; of a compiler the first. `language` (a row's name) may be NULL: all forms are tried. */
+/* The error that ended the program, which is the last one; of a compiler the first. Tried are the forms of `language`, or all where
+ * it has none of its own (NULL). */
 bool trace_parse(struct span text, const char *language, struct trace *t);
 
 #endif
