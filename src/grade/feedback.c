@@ -17,6 +17,7 @@
 #define CODE_MAX    120
 #define NAME_MAX_   60
 #define HINTS_MAX   6
+#define CASES_MAX   1000 /* failed cases that are looked at; the others are counted */
 #define SAME_MAX    5	/* names of cases that fail in the same way */
 #define HINTS_ROOM  1600 /* bytes of the text that cases leave for hints */
 
@@ -210,10 +211,9 @@ static void read_stderr(struct maker *m, const json_t *o, struct trace *t)
 		trace_parse(text, m->language, t);
 }
 
-static void finish_error(struct maker *m, struct item *it, struct advice_in *in, const struct trace *t)
+/* Type, line and code of the error go into the item, and all that is known into what the table looks at. */
+static void describe(struct maker *m, struct item *it, struct advice_in *in, const struct trace *t)
 {
-	struct advice advice;
-
 	in->language = t->language ? t->language : m->language ? m->language : "python";
 	in->type = t->type;
 	in->line = t->line;
@@ -227,6 +227,12 @@ static void finish_error(struct maker *m, struct item *it, struct advice_in *in,
 	it->code = span_trim(in->code).n ? text_clean(&m->arena, span_trim(in->code), CODE_MAX) : NULL;
 	/* "bash" and "compile" are our own words for the table. */
 	it->type = t->type.n && !span_is(t->type, "bash") && !span_is(t->type, "compile") ? text_clean(&m->arena, t->type, NAME_MAX_) : NULL;
+}
+
+static void advise(struct maker *m, struct item *it, struct advice_in *in)
+{
+	struct advice advice;
+
 	advice_find(in, &m->arena, &advice);
 	/* An exception that no row knows is somebody's own. */
 	if (!advice.text && it->type) {
@@ -358,6 +364,10 @@ static void make_case(struct maker *m, const json_t *c, size_t number)
 	it.reason = case_reason(m, c);
 	row = reason_row(it.reason);
 	m->by_reason[row - reasons]++;
+	if (m->failed > CASES_MAX) {
+		m->cut++;
+		return;
+	}
 	it.name = get(c, "name").n ? text_clean(&m->arena, get(c, "name"), NAME_MAX_) : arena_fmt(&m->arena, "#%zu", number);
 	in.reason = it.reason;
 	it.values = row->values;
@@ -385,7 +395,7 @@ static void make_case(struct maker *m, const json_t *c, size_t number)
 		if (strcmp(it.reason, "exception") == 0 && !t.type.n)
 			in.reason = "exited";
 	}
-	finish_error(m, &it, &in, &t);
+	describe(m, &it, &in, &t);
 	error = error_text(m, &it, &t);
 	it.text = error ? strcmp(it.reason, "exception") == 0 ? error : arena_fmt(&m->arena, "%s: %s", row->label, error) : row->label;
 	if (!error && get(c, "function").n && strcmp(it.reason, "missing_function") == 0)
@@ -398,6 +408,7 @@ static void make_case(struct maker *m, const json_t *c, size_t number)
 		m->cut++;
 		return;
 	}
+	advise(m, &it, &in);
 	it.input = case_input(m, c);
 	case_values(m, c, &it);
 	if (!it.diff.lines.n && get(c, "detail").n && !error)
@@ -514,7 +525,8 @@ static void make_error(struct maker *m)
 		in.subject = span_of(signal_name(m, m->result));
 	else if (json_is_integer(exit_code) && json_integer_value(exit_code))
 		in.subject = span_of(arena_fmt(&m->arena, "%d", (int)json_integer_value(exit_code)));
-	finish_error(m, it, &in, &t);
+	describe(m, it, &in, &t);
+	advise(m, it, &in);
 	error = error_text(m, it, &t);
 	label = strcmp(it->reason, "exited") == 0 && json_is_integer(exit_code) ?
 		arena_fmt(&m->arena, "exit status %d", (int)json_integer_value(exit_code)) : reason_row(it->reason)->label;
@@ -540,6 +552,32 @@ static void make_error(struct maker *m)
 		hint->suggestion = advice.text;
 		hint->key = advice.key;
 	}
+}
+
+/* No case was run: what is wrong is wrong with all of it. */
+static bool none_ran(const json_t *result)
+{
+	const json_t *list = case_list(result), *c;
+	size_t i;
+
+	json_array_foreach(list, i, c) {
+		if (!span_is(get(c, "reason"), "not_run"))
+			return false;
+	}
+	return true;
+}
+
+/* The result has an error that no case tells. */
+static bool has_own_error(const struct maker *m)
+{
+	struct span reason = get(m->result, "reason");
+
+	if (!reason.n || !get(m->result, "error").n)
+		return false;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (m->by_reason[i] && span_is(reason, reasons[i].name))
+			return false;
+	return true;
 }
 
 /* Nothing fits: the error's own words. */
@@ -689,7 +727,7 @@ static const char *make_text(struct maker *m, const char *summary)
 		auto_buf block = BUF_INIT(1 << 16);
 
 		/* Of an error without cases the summary is the first line. */
-		write_item(&block, &m->items[i], i == 0 && strcmp(m->items[0].kind, "error") == 0);
+		write_item(&block, &m->items[i], i == 0 && !m->failed && strcmp(m->items[0].kind, "error") == 0);
 		if (out.len + block.len > FEEDBACK_TEXT_MAX - HINTS_ROOM)
 			left += 1 + m->items[i].same.n + m->items[i].same_more;
 		else
@@ -761,8 +799,12 @@ json_t *feedback_make(const json_t *result, struct span source)
 	if (is_refused(result)) {
 		make_policy(m);
 	} else {
+		bool none = none_ran(result);
+
+		if (none)
+			make_error(m);
 		make_cases(m);
-		if (!m->failed)
+		if (!none && (!m->failed || has_own_error(m)))
 			make_error(m);
 		make_generic(m);
 	}

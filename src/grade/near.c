@@ -90,19 +90,38 @@ static void add_name(struct span name, struct arena *a, struct strlist *names)
 	strlist_add(a, names, arena_dup_len(a, name.p, name.n));
 }
 
+#define SEEN 4096
+
+/* Names seen already, by hash: source code says the same ones a thousand times. Two of the same hash are rare, and one of them is lost then. */
+static bool seen_before(uint32_t seen[SEEN], struct span name)
+{
+	uint32_t h = 2166136261U, *place;
+
+	for (size_t i = 0; i < name.n; i++)
+		h = (h ^ (unsigned char)name.p[i]) * 16777619U;
+	h |= 1; /* 0: free */
+	place = &seen[h / 2 % SEEN];
+	if (*place == h)
+		return true;
+	*place = h;
+	return false;
+}
+
 void near_collect(struct span source, struct arena *a, struct strlist *names)
 {
-	/* The list is looked through for each name: what stands past this says nothing new, most of the time. */
+	uint32_t seen[SEEN] = { 0 };
+
 	source = span_head(source, 256 << 10);
-	while (source.n && names->n < NEAR_NAMES_MAX / 4) {
+	while (source.n && names->n < NEAR_NAMES_MAX) {
 		size_t n = name_length(source);
 
-		if (n)
-			add_name(span_head(source, n), a, names);
+		if (n && n <= WORD_MAX && !memchr(source.p, '\0', n) && !seen_before(seen, span_head(source, n)))
+			strlist_add(a, names, arena_dup_len(a, source.p, n));
 		/* What follows a digit is no name's begin: 0x1f, 1e5. */
-		for (n += !n; n < source.n && name_goes_on(source.p[n]) && !name_begins(source.p[n - 1]) && isdigit((unsigned char)source.p[n - 1]);)
-			n++;
-		source = span_from(source, n);
+		if (!n && isdigit((unsigned char)source.p[0]))
+			while (n < source.n && name_goes_on(source.p[n]))
+				n++;
+		source = span_from(source, n ? n : 1);
 	}
 }
 

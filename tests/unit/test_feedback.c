@@ -237,6 +237,42 @@ TEST(missing_function_names_what_there_is)
 	json_decref(f);
 }
 
+/* Nothing ran: the reason stands first. */
+TEST(error_of_all)
+{
+	json_t *f = made("{\"success\":false,\"reason\":\"load_error\",\"exception\":{\"type\":\"ZeroDivisionError\",\"message\":\"division by zero\",\"line\":3},"
+			 "\"test_results\":[{\"name\":\"a\",\"passed\":false,\"reason\":\"not_run\"},{\"name\":\"b\",\"passed\":false,\"reason\":\"not_run\"}]}");
+
+	assert_string_equal(text_of(f), "2 of 2 cases failed: 2 not run.\nZeroDivisionError: division by zero\n  at line 3\ncase 'a': not run\n  the same in: 'b'\n"
+					"hint: ZeroDivisionError: a division by zero: handle a divisor of 0 (often the length of something empty) before dividing\n"
+					"hint: not run because of what went wrong before: put that right first\n");
+	json_decref(f);
+	f = made("{\"success\":false,\"reason\":\"setup\",\"error\":\"no room\",\"test_results\":[{\"name\":\"a\",\"passed\":false,\"reason\":\"memory\"},{\"passed\":true}]}");
+	assert_non_null(strstr(text_of(f), "\nno room\n"));
+	json_decref(f);
+}
+
+/* Twice as many cases as are looked at, each with a source that is searched for names: it ends soon, and all are counted. */
+TEST(many_cases)
+{
+	json_t *result = json_pack("{s:[]}", "test_results"), *f;
+	static char source[1 << 20];
+	size_t n = 0;
+
+	for (int i = 0; n + 20 < sizeof(source); i++)
+		n += (size_t)snprintf(source + n, sizeof(source) - n, "name%d ", i % 1000);
+	for (int i = 0; i < 2000; i++)
+		json_array_append_new(json_object_get(result, "test_results"),
+				      json_pack("{s:b,s:s,s:{s:s,s:s,s:i}}", "passed", 0, "reason", "exception", "exception", "type", "NameError", "message",
+						"name 'nam1' is not defined", "line", i));
+	f = feedback_make(result, (struct span){ source, n });
+	assert_int_equal(json_integer_value(json_object_get(f, "cut")), 2000 - FEEDBACK_ITEMS_MAX);
+	assert_non_null(strstr(text_of(f), "2000 of 2000 cases failed: 2000 exception."));
+	assert_non_null(strstr(text_of(f), "(did you mean 'name1'?)"));
+	json_decref(f);
+	json_decref(result);
+}
+
 TEST(generic_line)
 {
 	json_t *f = made("{\"status\":\"completed\",\"success\":false,\"reason\":\"exited\",\"exit_code\":3,\"stderr\":\"some\\nwords\"}");
@@ -287,7 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matching), cmocka_unit_test(templates_are_whole), cmocka_unit_test(suggestions), cmocka_unit_test(bases_count),
 		cmocka_unit_test(of_stderr), cmocka_unit_test(nothing_to_say), cmocka_unit_test(policy_alone), cmocka_unit_test(cases_then_hints_without_repeats),
-		cmocka_unit_test(missing_function_names_what_there_is), cmocka_unit_test(generic_line), cmocka_unit_test(short_and_said),
+		cmocka_unit_test(missing_function_names_what_there_is), cmocka_unit_test(error_of_all), cmocka_unit_test(many_cases), cmocka_unit_test(generic_line), cmocka_unit_test(short_and_said),
 		cmocka_unit_test(foreign_text_stays_on_its_line),
 	};
 
