@@ -83,7 +83,7 @@ static void add_item(struct parser *s, struct lit *l, struct lit *key, struct li
 	/* Powers of two: full when there is but one bit. */
 	if (l->n == 0 || (l->n >= 4 && (l->n & (l->n - 1)) == 0)) {
 		size_t cap = l->n ? l->n * 2 : 4;
-		struct lit **v = arena_alloc(s->arena, cap * sizeof(*v)), **k = arena_alloc(s->arena, cap * sizeof(*k));
+		struct lit **v = arena_alloc(s->arena, cap * sizeof(void *)), **k = arena_alloc(s->arena, cap * sizeof(void *));
 
 		for (size_t i = 0; i < l->n; i++)
 			v[i] = l->items[i], k[i] = l->keys[i];

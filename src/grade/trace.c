@@ -371,12 +371,10 @@ static bool parse_compiler(struct span text, struct trace *t)
 				t->file = file;
 				t->line = number;
 			}
-		} else if (quoted_code(line, t)) {
+		} else if (quoted_code(line, t) || (!t->line && !line.n)) {
 			break;
 		} else if (span_ends(t->file, ".java")) {
 			t->code = span_trim(line);
-			break;
-		} else if (!t->line && !line.n) {
 			break;
 		}
 	}
