@@ -204,6 +204,9 @@ static void fill_words(const char *values[WORDS], const struct advice_row *r, co
 	if (word.n > 2 && word.p[0] == '\'' && word.p[word.n - 1] == '\'')
 		word = span_head(span_from(word, 1), word.n - 2);
 	values[WORD_NEAR] = word.n && word.n < 64 ? find_near(r, in, text_clean(a, word, 64), a) : NULL;
+	/* A source may hold bytes that are no text. */
+	if (values[WORD_NEAR])
+		values[WORD_NEAR] = text_clean(a, span_of(values[WORD_NEAR]), PIECE_MAX);
 	values[WORD_IMPORT] = word.n && word.n < 64 ? find_import(text_clean(a, word, 64), a) : "";
 	values[WORD_NAMES] = join_names(&in->names, a);
 	values[WORD_LINE] = in->line > 0 ? arena_fmt(a, "%ld", in->line) : "";

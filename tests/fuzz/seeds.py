@@ -81,6 +81,7 @@ SEEDS = {
                 b'{"passed":false,"reason":"missing_function","available":["g"]},{"passed":false,"reason":"timeout","where":{"line":1,"text":"x"}}]}\0def g(): pass',
         "judge": b'{"verdict":"WA","cases":[{"name":"1","verdict":"WA","stdin":"1","expected":"1\\n2","stdout":"1\\n3"},{"verdict":"RE","exit_code":1,"stderr":""}]}\0',
         "policy": b'{"success":false,"reason":"policy","error":"no","violations":[{"rule":"r","line":3,"text":"x"}],"denied":["curl"]}\0',
+        "bytes": b'{"success":false,"language":"python","exception":{"type":"NameError","message":"name \'totl\' is not defined"}}\0tot\xff',
         "limits": b'{"success":false,"reason":"signal","signal":11,"limits_hit":["pids","disk"]}\0',
     },
     "base64": {"one": b"QQ==", "two": b"QUI=", "three": b"QUJD", "middle": b"QQ==QQ=="},

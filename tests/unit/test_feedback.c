@@ -318,13 +318,26 @@ TEST(foreign_text_stays_on_its_line)
 	json_decref(f);
 }
 
+/* Nor can bytes of its source that are no text take the feedback away. */
+TEST(source_of_bytes)
+{
+	json_t *result = json_loads("{\"success\":false,\"exception\":{\"type\":\"NameError\",\"message\":\"name 'totl' is not defined\"}}", 0, NULL);
+	json_t *f = feedback_make(result, span_of("tot\xff\x9b = 1"));
+
+	assert_non_null(text_of(f));
+	f = (json_decref(f), feedback_make(result, span_of("tot\xff = 1")));
+	assert_non_null(strstr(text_of(f), "did you mean 'tot\\xff'?"));
+	json_decref(f);
+	json_decref(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matching), cmocka_unit_test(templates_are_whole), cmocka_unit_test(suggestions), cmocka_unit_test(bases_count),
 		cmocka_unit_test(of_stderr), cmocka_unit_test(nothing_to_say), cmocka_unit_test(policy_alone), cmocka_unit_test(cases_then_hints_without_repeats),
 		cmocka_unit_test(missing_function_names_what_there_is), cmocka_unit_test(error_of_all), cmocka_unit_test(many_cases), cmocka_unit_test(generic_line), cmocka_unit_test(short_and_said),
-		cmocka_unit_test(foreign_text_stays_on_its_line),
+		cmocka_unit_test(foreign_text_stays_on_its_line), cmocka_unit_test(source_of_bytes),
 	};
 
 	return cmocka_run_group_tests_name("feedback", tests, NULL, NULL);
