@@ -60,7 +60,7 @@ static const struct {
 	const char *verdict, *reason;
 } verdicts[] = {
 	{ "WA", "wrong_value" }, { "PE", "presentation" }, { "TLE", "timeout" }, { "MLE", "memory" },
-	{ "OLE", "output" },	 { "RE", "exception" },	   { "CE", "syntax" },	 { "SKIPPED", "not_run" },
+	{ "OLE", "output" },	 { "RE", "exception" },	   { "CE", "syntax" },	 { "JE", "internal" },
 };
 
 static const struct reason *reason_row(const char *name)
@@ -205,9 +205,10 @@ static void read_stderr(struct maker *m, const json_t *o, struct trace *t)
 	bool compiled = !compile || json_is_null(compile) || (json_is_integer(v) && json_integer_value(v) == 0);
 	struct span text = get(compiled ? o : compile, "stderr");
 
-	if (!compiled && !trace_parse(text, "compiler", t))
-		trace_parse(get(compile, "stdout"), "compiler", t);
-	else if (compiled)
+	if (compiled)
+		trace_parse(text, m->language, t);
+	/* A check of the syntax is the language's own. */
+	else if (!trace_parse(text, "compiler", t) && !trace_parse(get(compile, "stdout"), "compiler", t))
 		trace_parse(text, m->language, t);
 }
 
@@ -271,13 +272,18 @@ static bool case_passed(const json_t *c)
 	return json_is_boolean(p) ? json_is_true(p) : span_is(get(c, "verdict"), "AC");
 }
 
+/* A judge's verdict says more than how the process ended. */
 static const char *case_reason(struct maker *m, const json_t *c)
 {
 	struct span reason = get(c, "reason"), verdict = get(c, "verdict");
 
-	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]) && !reason.n; i++)
+	if (span_is(verdict, "RE") && span_is(reason, "signal"))
+		return "crashed";
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
 		if (span_is(verdict, verdicts[i].verdict))
 			return verdicts[i].reason;
+	if (json_is_null(json_object_get(c, "verdict")) && !reason.n)
+		return "not_run";
 	return reason.n ? text_clean(&m->arena, reason, 40) : "failed";
 }
 
@@ -303,7 +309,8 @@ static const char *case_input(struct maker *m, const json_t *c)
 
 static void case_values(struct maker *m, const json_t *c, struct item *it)
 {
-	const json_t *expected = get_any(c, "expected|expected_output|expected_stdout"), *got = get_any(c, m->judge ? "got|output|stdout" : "output|got");
+	const json_t *expected = get_any(c, "expected|expected_output|expected_stdout"), *got = get_any(c, m->judge ? "got|output|stdout" : "output|got"),
+		     *told = json_object_get(c, "diff");
 
 	it->expected = show(m, expected, VALUE_MAX);
 	if (!it->expected)
@@ -311,6 +318,17 @@ static void case_values(struct maker *m, const json_t *c, struct item *it)
 	if (!it->values)
 		return;
 	it->got = show(m, got, VALUE_MAX);
+	/* A judge that compares by tokens or numbers knows best where it differs. */
+	if (json_is_object(told)) {
+		long line = (long)json_integer_value(json_object_get(told, "line"));
+		const json_t *token = json_object_get(told, "token");
+
+		strlist_add(&m->arena, &it->diff.lines,
+			    arena_fmt(&m->arena, "line %ld%s: expected '%s', got '%s'", line,
+				      json_is_integer(token) ? arena_fmt(&m->arena, ", token %ld", (long)json_integer_value(token)) : "",
+				      text_clean(&m->arena, get(told, "expected"), NAME_MAX_), text_clean(&m->arena, get(told, "got"), NAME_MAX_)));
+		return;
+	}
 	if (!json_is_string(expected) || !json_is_string(got) || strcmp(it->reason, "no_exception") == 0)
 		return;
 	if (m->judge)
@@ -511,7 +529,7 @@ static void make_error(struct maker *m)
 
 	if (!it)
 		return;
-	it->reason = get(m->result, "reason").n ? text_clean(&m->arena, get(m->result, "reason"), 40) : "exited";
+	it->reason = get(m->result, "reason").n || get(m->result, "verdict").n ? case_reason(m, m->result) : "exited";
 	in.reason = it->reason;
 	read_error(m, m->result, &in, &t);
 	/* Whoever was ended from outside may have printed anything before: its last error is not why it ended. */
@@ -555,13 +573,13 @@ static void make_error(struct maker *m)
 }
 
 /* No case was run: what is wrong is wrong with all of it. */
-static bool none_ran(const json_t *result)
+static bool none_ran(struct maker *m)
 {
-	const json_t *list = case_list(result), *c;
+	const json_t *list = case_list(m->result), *c;
 	size_t i;
 
 	json_array_foreach(list, i, c) {
-		if (!span_is(get(c, "reason"), "not_run"))
+		if (strcmp(case_reason(m, c), "not_run") != 0)
 			return false;
 	}
 	return true;
@@ -799,7 +817,7 @@ json_t *feedback_make(const json_t *result, struct span source)
 	if (is_refused(result)) {
 		make_policy(m);
 	} else {
-		bool none = none_ran(result);
+		bool none = none_ran(m);
 
 		if (none)
 			make_error(m);

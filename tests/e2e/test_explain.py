@@ -179,6 +179,22 @@ def test_results_of_judge():
     assert e.stdout == "1 of 2 cases failed: 1 wrong value.\ncase '2': wrong value\n  input: 2\\n\n  expected: 1\\n2\\n\n  got: 1\\n3\\n\n  diff: line 2: expected '2', got '3'\n"
 
 
+def test_results_of_judge_as_it_prints_them():
+    e = explain({"verdict": "WA", "all_passed": False, "passed": 0, "language": "python", "compile": {"ok": True, "exit_code": 0, "stderr": ""}, "cases": [
+        {"name": "1", "verdict": "WA", "passed": False, "reason": "exited", "exit_code": 0, "detail": None, "stdout": "7\n9\n", "stderr": "",
+         "diff": {"line": 2, "token": 1, "expected": "8", "got": "9"}},
+        {"name": "2", "verdict": "RE", "passed": False, "reason": "exited", "exit_code": 1, "detail": "exit code 1", "diff": None, "stdout": "",
+         "stderr": "Traceback (most recent call last):\n  File \"/workspace/s.py\", line 2, in <module>\n    x[0]\nIndexError: list index out of range\n"},
+        {"name": "3", "verdict": "RE", "passed": False, "reason": "signal", "signal": 11, "detail": None, "diff": None, "stdout": "", "stderr": ""},
+        {"name": "4", "verdict": None, "passed": False}]})
+    for piece in ("case '1': wrong value\n  got: 7\\n9\\n\n  diff: line 2, token 1: expected '8', got '9'\n", "case '2': IndexError: list index out of range\n  at line 2: x[0]\n",
+                  "case '3': crashed\n", "hint: it crashed (SIGSEGV)", "case '4': not run\n"):
+        assert piece in e.stdout, e.stdout
+    e = explain({"verdict": "CE", "all_passed": False, "language": "c", "cases": [{"name": "1", "verdict": None, "passed": False}], "compile": {
+        "ok": False, "exit_code": 1, "stdout": "", "stderr": "/workspace/s.c:1:19: error: 'x' undeclared (first use)\n    1 | int main(){return x;}\n"}})
+    assert e.stdout.startswith("1 of 1 case failed: 1 not run.\n'x' undeclared (first use)\n  at line 1: int main(){return x;}\ncase '1': not run\n"), e.stdout
+
+
 def test_json_fields():
     f = json.loads(explain(python("x = 1\n\nx[0]").result, "--json").stdout)["feedback"]
     assert set(f) == {"summary", "items", "text", "cut"} and len(f["items"]) == 1
