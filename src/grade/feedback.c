@@ -205,10 +205,8 @@ static void read_stderr(struct maker *m, const json_t *o, struct trace *t)
 	bool compiled = !compile || json_is_null(compile) || (json_is_integer(v) && json_integer_value(v) == 0);
 	struct span text = get(compiled ? o : compile, "stderr");
 
-	if (compiled)
-		trace_parse(text, m->language, t);
-	/* A check of the syntax is the language's own. */
-	else if (!trace_parse(text, "compiler", t) && !trace_parse(get(compile, "stdout"), "compiler", t))
+	/* A check of the syntax speaks as the language itself does. */
+	if (compiled || (!trace_parse(text, "compiler", t) && !trace_parse(get(compile, "stdout"), "compiler", t)))
 		trace_parse(text, m->language, t);
 }
 
