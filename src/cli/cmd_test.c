@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/pooled.h"
+#include "grade/feedback.h"
 #include "grade/functions.h"
 #include "run/rules.h"
 #include "run/run.h"
@@ -136,6 +137,15 @@ static int report(json_t *result, const struct test_options *o)
 
 /* ---- the one sample ---- */
 
+/* What an agent needs to put it right. */
+static void add_feedback(json_t *result, const char *code, size_t len)
+{
+	json_t *f = result ? feedback_make(result, (struct span){ code, len }) : NULL;
+
+	if (result)
+		json_object_set_new(result, "feedback", f ? f : json_null());
+}
+
 struct one {
 	struct grade_sample sample;
 	bool given;
@@ -157,8 +167,8 @@ static void done(void *ctx, struct grade_sample *s, const struct grade_outcome *
 {
 	struct one *o = ctx;
 
-	(void)s;
 	o->result = function_result(out, &o->err);
+	add_feedback(o->result, s->req.code, s->req.code_len);
 }
 
 static int test_solution(struct test_options *o, const struct function_test *t, const struct config *c, struct pooled *p, const struct request *defaults,
@@ -194,6 +204,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 		if (grade_program(&setup, &o->req, a, &res, e) < 0)
 			return cli_error(e);
 		one.result = function_program_result(&res, o->function != NULL);
+		add_feedback(one.result, o->req.code, o->req.code_len);
 		run_result_done(&res);
 	}
 	status = report(one.result, o);

@@ -11,7 +11,7 @@ seconds=${1:-10}
 CC=${CC:-clang}
 cflags="-std=gnu17 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -I$root/src -I$out -I$root/grammars/tree-sitter/include -Wno-deprecated-declarations"
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-libs="-ljansson -lfyaml -lcrypto -lsqlite3 -lzstd -lm"
+libs="-ljansson -lfyaml -lcrypto -lsqlite3 -lzstd -lz -lm"
 
 command -v "$CC" >/dev/null || { echo "fuzz: $CC is not installed: apt-get install clang libclang-rt-dev" >&2; exit 2; }
 mkdir -p "$out/obj" "$out/crashes"
@@ -47,7 +47,7 @@ done
 
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
-for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c \
+for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
 	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c"; do
 	case $source in */store/notary.c) continue ;; esac
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o

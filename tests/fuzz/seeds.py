@@ -131,6 +131,23 @@ SEEDS = {
     "mountinfo": {"v2": b"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
                   "v1": b"31 23 0:27 / /sys/fs/cgroup/cpu\\054x rw - cgroup cgroup rw,cpu,cpuacct\n32 23 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"},
     "subuid": {"name": b"bob:100000:65536\n", "number": b"1000:1879048192:65536\nbob:4294967290:65536\n", "passwd": b"root:x:0:0:root:/root:/bin/sh\n"},
+    "literal": {"list": b"[1, 2.5, 'a']\0[1, 2.5, 'b']", "dict": b"{'a': (1,), 'b': {2, 3}}\0{'a': [1], 'b': {3}}", "call": b"P(x=1, y=frozenset({2}))\0P(x=1)",
+                "cut": b"[1, {'a': 'b...\0[1, {'a': 'c...", "text": b"not a value\0not a Value", "deep": b"[" * 40 + b"]" * 40 + b"\0" + b"(" * 40 + b")" * 40},
+    "feedback": {
+        "run": b'{"status":"completed","success":false,"reason":"exited","exit_code":1,"language":"python","stderr":"Traceback (most recent call last):\\n'
+               b'  File \\"/workspace/main.py\\", line 3, in f\\n    totl\\nNameError: name \'totl\' is not defined\\n"}\0total = 1',
+        "node": b'{"status":"completed","success":false,"reason":"exited","language":"node","stderr":"/workspace/main.js:2\\nf(x)\\n^\\n\\nTypeError: x is not a function\\n'
+                b'    at f (/workspace/main.js:2:15)\\n"}\0const y = 1',
+        "bash": b'{"success":false,"language":"bash","exit_code":127,"stderr":"main.sh: line 3: foo: command not found\\n"}\0',
+        "compile": b'{"success":false,"reason":"syntax","compile":{"exit_code":1,"stderr":"main.c:3:5: error: x undeclared\\n 3 | x\\n"}}\0',
+        "test": b'{"test_results":[{"name":"a","passed":false,"function":"f","reason":"wrong_value","expected":"[1]","output":"[2]","input":{"args":"(1,)","kwargs":"{}"}},'
+                b'{"name":"b","passed":false,"reason":"exception","exception":{"type":"KeyError","bases":["LookupError"],"message":"\'x\'","line":2,"near":["y"]}},'
+                b'{"passed":false,"reason":"missing_function","available":["g"]},{"passed":false,"reason":"timeout","where":{"line":1,"text":"x"}}]}\0def g(): pass',
+        "judge": b'{"verdict":"WA","cases":[{"name":"1","verdict":"WA","stdin":"1","expected":"1\\n2","stdout":"1\\n3"},{"verdict":"RE","exit_code":1,"stderr":""}]}\0',
+        "policy": b'{"success":false,"reason":"policy","error":"no","violations":[{"rule":"r","line":3,"text":"x"}],"denied":["curl"]}\0',
+        "bytes": b'{"success":false,"language":"python","exception":{"type":"NameError","message":"name \'totl\' is not defined"}}\0tot\xff',
+        "limits": b'{"success":false,"reason":"signal","signal":11,"limits_hit":["pids","disk"]}\0',
+    },
     "base64": {"one": b"QQ==", "two": b"QUI=", "three": b"QUJD", "middle": b"QQ==QQ=="},
 }
 
