@@ -56,7 +56,7 @@ static bool is_whole(const struct scan *s, uint32_t by)
 static void declare(struct scan *s, uint32_t scope, uint32_t name, bool whole)
 {
 	uint32_t len;
-	const char *text = node_text(s, name, &len);
+	const char *text = node_name(s, name, &len);
 	struct binding *b = binding_declare(s, scope, text, len);
 
 	if (whole)
@@ -284,7 +284,8 @@ static void add_member(struct scan *s, struct value *out, uint32_t object_node, 
 		uint32_t inner = kind == K_member_expression ? node_child(s, object_node, F_property) : kind == K_subscript_expression ? node_child(s, object_node, F_index) : NO_NODE;
 
 		if (is_function(kind) || (inner != NO_NODE && (node_is(s, inner, "constructor") || (value_str(value_of(s, inner)) && value_str(value_of(s, inner))->len == 11 &&
-					    memcmp(value_str(value_of(s, inner))->s, "constructor", 11) == 0))) || value_has_name(object, "$constructor"))
+					    memcmp(value_str(value_of(s, inner))->s, "constructor", 11) == 0))) || value_has_name(object, "$constructor") ||
+		    value_has_name(object, "Function.prototype") || value_has_name(object, "Function"))
 			value_add(out, ATOM_NAME, "Function", 8);
 		value_add(out, ATOM_NAME, "$constructor", 12);
 		if (value_has_name(object, "module"))
@@ -321,7 +322,7 @@ static void eval_member(struct scan *s, uint32_t i, struct value *out)
 	if (object == NO_NODE || name == NO_NODE)
 		return;
 	if (node_at(s, i)->kind == K_member_expression) {
-		const char *text = node_text(s, name, &len);
+		const char *text = node_name(s, name, &len);
 
 		add_member(s, out, object, value_of(s, object), text, len);
 		return;
@@ -378,7 +379,7 @@ static void eval_method(struct scan *s, uint32_t i, uint32_t function, struct va
 			value_concat(s, &next, out, value_of(s, c));
 			*out = next;
 		}
-	} else if ((IS("toString") || IS("trim") || IS("valueOf") || IS("normalize")) && value_str(value_of(s, object))) {
+	} else if ((IS("toString") || IS("valueOf") || IS("normalize")) && value_str(value_of(s, object))) {
 		*out = *value_of(s, object);
 	} else if ((IS("toLowerCase") || IS("toUpperCase")) && value_str(value_of(s, object))) {
 		const struct atom *x = value_str(value_of(s, object));
@@ -476,7 +477,7 @@ struct pattern_todo {
 static void bind(struct scan *s, uint32_t scope, const char *name, uint32_t len, const struct value *v)
 {
 	/* To where it was declared; an assignment to a global makes one. */
-	for (uint32_t at = scope; v->n && at != NO_SCOPE && scan_step(s, 1); at = s->scopes[at].parent) {
+	for (uint32_t at = scope; at != NO_SCOPE && scan_step(s, 1); at = s->scopes[at].parent) {
 		struct binding *b = binding_find(s, at, name, len);
 
 		if (b || at == 0) {
@@ -496,7 +497,7 @@ static void assign(struct scan *s, uint32_t target, const struct value *v)
 		struct pattern_todo t = todo[--n];
 		const struct node *x = node_at(s, t.target);
 		uint32_t len;
-		const char *name = node_text(s, t.target, &len);
+		const char *name = node_name(s, t.target, &len);
 
 		if (x->kind == K_identifier || x->kind == K_shorthand_property_identifier_pattern)
 			bind(s, x->scope, name, len, &t.value);
@@ -531,7 +532,7 @@ static void assign(struct scan *s, uint32_t target, const struct value *v)
 			if (value_str(value_of(s, key))) {
 				add_member(s, &part, NO_NODE, &t.value, value_str(value_of(s, key))->s, value_str(value_of(s, key))->len);
 			} else {
-				name = node_text(s, key, &len);
+				name = node_name(s, key, &len);
 				add_member(s, &part, NO_NODE, &t.value, name, len);
 			}
 			todo[n++] = (struct pattern_todo){ to, part };
@@ -598,7 +599,7 @@ static void evaluate(struct scan *s, uint32_t i)
 	switch (n->kind) {
 	case K_identifier:
 	case K_shorthand_property_identifier:
-		text = node_text(s, i, &len);
+		text = node_name(s, i, &len);
 		if (len < NAME_MAX_LEN)
 			lookup(s, &v, n->scope, text, len);
 		break;
@@ -649,6 +650,10 @@ static void evaluate(struct scan *s, uint32_t i)
 	case K_augmented_assignment_expression:
 		x = node_child(s, i, F_left);
 		v = *value_of(s, node_child(s, i, F_right));
+		if (n->kind == K_augmented_assignment_expression && has_operator(s, i, "+=")) {
+			v = (struct value){ 0 };
+			value_concat(s, &v, value_of(s, x), value_of(s, node_child(s, i, F_right)));
+		}
 		if (x != NO_NODE)
 			assign(s, x, &v);
 		break;
@@ -677,8 +682,8 @@ static bool argument_fits(struct scan *s, const struct rule_entry *e, void *ctx)
 	if (arg == NO_NODE)
 		return false;
 	v = value_of(s, arg);
-	if (!value_str(v))
-		return unknown;
+	if (!value_is_known(v) && unknown)
+		return true;
 	for (int i = 0; i < v->n; i++)
 		if (v->a[i].kind == ATOM_STR && rule_list_has(e->rule->matches, v->a[i].s, v->a[i].len))
 			return true;
@@ -703,6 +708,7 @@ static bool escapes(const struct scan *s, uint32_t i)
 		case K_return_statement:
 		case K_yield_expression:
 		case K_export_statement:
+		case K_class_heritage:
 			return true;
 		case K_pair:
 		case K_field_definition:
@@ -735,10 +741,10 @@ static void tell_modules(struct scan *s, uint32_t i, uint32_t source)
 	const struct value *names = value_of(s, source);
 	struct value modules = { 0 };
 
-	if (!value_str(names)) {
+	if (!value_is_known(names))
 		scan_import_unknown(s, node_at(s, i)->start, node_at(s, i)->end);
+	if (!value_str(names))
 		return;
-	}
 	add_module(s, names, &modules);
 	for (int k = 0; k < modules.n; k++)
 		scan_import(s, modules.a[k].s, modules.a[k].len, NULL, 0, node_at(s, i)->start, node_at(s, i)->end);
@@ -794,7 +800,7 @@ static void tell_use(struct scan *s, uint32_t i)
 			if (e->what == RULE_NAME && strlen(e->pattern) == len && memcmp(e->pattern, text, len) == 0)
 				scan_found(s, e, node_at(s, name)->start, n->end);
 	}
-	if (n->kind == K_subscript_expression && !value_str(value_of(s, node_child(s, i, F_index))))
+	if (n->kind == K_subscript_expression && !value_is_known(value_of(s, node_child(s, i, F_index))))
 		for (int k = 0; k < object->n; k++)
 			if (object->a[k].kind == ATOM_NAME)
 				scan_match(s, RULE_COMPUTED, &object->a[k], n->start, n->end, NULL, NULL);

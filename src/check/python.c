@@ -61,7 +61,7 @@ static void find_globals(struct scan *s)
 			continue;
 		for (uint32_t c = n->first; c != NO_NODE; c = node_at(s, c)->next) {
 			uint32_t len, up = 0;
-			const char *name = node_text(s, c, &len);
+			const char *name = node_name(s, c, &len);
 			struct binding *b;
 
 			if (n->kind == K_nonlocal_statement)
@@ -95,7 +95,7 @@ static bool is_sure(const struct scan *s, uint32_t i)
 static struct binding *declare(struct scan *s, uint32_t scope, uint32_t name, uint32_t by)
 {
 	uint32_t len;
-	const char *text = node_text(s, name, &len);
+	const char *text = node_name(s, name, &len);
 	struct binding *b = binding_declare(s, scope, text, len);
 
 	if (b->scope == 0 && scope == 0 && is_sure(s, by) && node_at(s, by)->end < b->sure_from)
@@ -114,8 +114,13 @@ static void declare_targets(struct scan *s, uint32_t target, uint32_t by)
 		bool inside = n->kind == K_pattern_list || n->kind == K_tuple_pattern || n->kind == K_list_pattern || n->kind == K_list_splat_pattern ||
 			      n->kind == K_tuple || n->kind == K_list || n->kind == K_as_pattern_target || n->kind == K_dictionary_splat_pattern;
 
-		if (n->kind == K_identifier)
-			declare(s, n->scope, at, by);
+		if (n->kind == K_identifier) {
+			struct binding *b = declare(s, n->scope, at, by);
+
+			/* What a loop, a parameter or `with` gives it, nobody says. */
+			if (node_at(s, by)->kind != K_assignment && node_at(s, by)->kind != K_named_expression)
+				b->value.more = true;
+		}
 		if (inside && n->first != NO_NODE) {
 			at = n->first;
 			continue;
@@ -147,7 +152,7 @@ static void declare_imports(struct scan *s, uint32_t i)
 	const struct node *n = node_at(s, i);
 
 	for (uint32_t c = n->first; c != NO_NODE; c = node_at(s, c)->next) {
-		uint32_t name = c;
+		uint32_t name;
 
 		if (node_at(s, c)->field != F_name)
 			continue;
@@ -201,7 +206,7 @@ static void declare_names(struct scan *s)
 		case K_delete_statement:
 			for (uint32_t c = n->first; c != NO_NODE; c = node_at(s, c)->next) {
 				uint32_t len;
-				const char *name = node_text(s, c, &len);
+				const char *name = node_name(s, c, &len);
 
 				binding_declare(s, n->scope, name, len)->deleted = true;
 			}
@@ -362,7 +367,7 @@ static void decode(struct scan *s, struct value *out, const char *p, size_t len,
 /* A string: its parts one after the other; one that is not constant makes it anything. */
 static void eval_string(struct scan *s, uint32_t i, struct value *out)
 {
-	uint32_t at = node_at(s, i)->start, start = node_child(s, i, F_none), end = NO_NODE;
+	uint32_t at, start = node_child(s, i, F_none), end = NO_NODE;
 	struct value sum = { 0 };
 	bool raw = false;
 	uint32_t len;
@@ -803,16 +808,14 @@ static void eval_attribute(struct scan *s, uint32_t i, struct value *out)
 
 	if (object == NO_NODE || name == NO_NODE)
 		return;
-	text = node_text(s, name, &len);
+	text = node_name(s, name, &len);
 #define IS(x) (len == sizeof(x) - 1 && memcmp(text, x, len) == 0)
 	if (IS("__call__") || IS("__wrapped__"))
 		value_join(out, value_of(s, object));
-	else if (IS("__builtins__"))
+	else if (IS("__builtins__") || IS("f_builtins"))
 		value_add(out, ATOM_NAME, "builtins", 8);
 	else if (IS("__globals__") || IS("f_globals"))
 		value_add(out, ATOM_NAME, GLOBALS, sizeof(GLOBALS) - 1);
-	else if (IS("f_builtins"))
-		value_add(out, ATOM_NAME, "builtins", 8);
 	else
 		value_member(s, out, value_of(s, object), text, len);
 #undef IS
@@ -842,9 +845,8 @@ static void assign(struct scan *s, uint32_t target, uint32_t source)
 	const char *name;
 
 	if (t->kind == K_identifier) {
-		name = node_text(s, target, &len);
-		if (value_of(s, source)->n)
-			binding_add(s, binding_declare(s, t->scope, name, len), value_of(s, source));
+		name = node_name(s, target, &len);
+		binding_add(s, binding_declare(s, t->scope, name, len), value_of(s, source));
 		return;
 	}
 	if (t->kind != K_pattern_list && t->kind != K_tuple_pattern && t->kind != K_list_pattern)
@@ -853,29 +855,28 @@ static void assign(struct scan *s, uint32_t target, uint32_t source)
 		return;
 	for (uint32_t a = t->first, b = node_at(s, source)->first; a != NO_NODE && b != NO_NODE; a = node_at(s, a)->next, b = node_at(s, b)->next)
 		if (node_at(s, a)->kind == K_identifier) {
-			name = node_text(s, a, &len);
+			name = node_name(s, a, &len);
 			binding_add(s, binding_declare(s, node_at(s, a)->scope, name, len), value_of(s, b));
 		}
 }
 
-/* The text of a dotted name without blanks between its parts. */
+/* The text of a dotted name: the names of its parts, without blanks between them. */
 static bool dotted(struct scan *s, uint32_t i, struct atom *out)
 {
 	uint32_t len;
-	const char *p = node_text(s, i, &len);
+	const char *p = node_name(s, i, &len);
 	char *text;
 	size_t n = 0;
 
 	*out = (struct atom){ p, len, ATOM_NAME };
-	if (node_at(s, i)->kind == K_dotted_name) {
-		for (uint32_t k = 0; k < len; k++)
-			if (p[k] == ' ' || p[k] == '\t' || p[k] == '\\' || p[k] == '\n')
-				goto blanks;
-		return len < NAME_MAX_LEN;
-	}
-	return len < NAME_MAX_LEN;
-blanks:
-	text = len < NAME_MAX_LEN ? scan_room(s, len) : NULL;
+	if (len >= NAME_MAX_LEN)
+		return false;
+	while (n < len && p[n] != ' ' && p[n] != '\t' && p[n] != '\\' && p[n] != '\n')
+		n++;
+	if (n == len)
+		return true;
+	text = scan_room(s, len);
+	n = 0;
 	for (uint32_t k = 0; text && k < len; k++)
 		if (p[k] != ' ' && p[k] != '\t' && p[k] != '\\' && p[k] != '\n')
 			text[n++] = p[k];
@@ -931,9 +932,9 @@ static void bind_import(struct scan *s, uint32_t i)
 		}
 		if (target == NO_NODE)
 			continue;
-		text = node_text(s, target, &len);
+		text = node_name(s, target, &len);
 		if (node_at(s, target)->kind == K_dotted_name && node_at(s, target)->first != NO_NODE)
-			text = node_text(s, node_at(s, target)->first, &len);
+			text = node_name(s, node_at(s, target)->first, &len);
 		binding_add(s, binding_declare(s, n->scope, text, len), &v);
 	}
 }
@@ -970,7 +971,7 @@ static void evaluate(struct scan *s, uint32_t i)
 	case K_identifier:
 		if (!is_loaded(s, i))
 			return;
-		text = node_text(s, i, &len);
+		text = node_name(s, i, &len);
 		if (len < NAME_MAX_LEN)
 			lookup(s, &v, n->scope, text, len, n->start);
 		break;
@@ -1011,6 +1012,14 @@ static void evaluate(struct scan *s, uint32_t i)
 		/* a = b = c */
 		v = *value_of(s, node_child(s, i, F_right));
 		break;
+	case K_augmented_assignment:
+		/* s = 'sys'; s += 'tem' */
+		if (node_child(s, i, F_left) != NO_NODE && node_at(s, node_child(s, i, F_left))->kind == K_identifier) {
+			text = node_name(s, node_child(s, i, F_left), &len);
+			value_concat(s, &v, value_of(s, node_child(s, i, F_left)), value_of(s, node_child(s, i, F_right)));
+			binding_add(s, binding_declare(s, n->scope, text, len), &v);
+		}
+		return;
 	case K_import_statement:
 	case K_import_from_statement:
 		bind_import(s, i);
@@ -1040,8 +1049,8 @@ static bool argument_fits(struct scan *s, const struct rule_entry *e, void *ctx)
 	if (arg == NO_NODE)
 		return splat && unknown;
 	v = value_of(s, arg);
-	if (!value_str(v))
-		return unknown;
+	if (!value_is_known(v) && unknown)
+		return true;
 	for (int i = 0; i < v->n; i++)
 		if (v->a[i].kind == ATOM_STR && rule_list_has(e->rule->matches, v->a[i].s, v->a[i].len))
 			return true;
@@ -1124,7 +1133,7 @@ static void tell_call(struct scan *s, uint32_t i)
 		if (atom_is(a, "builtins.__import__") || atom_is(a, "importlib.import_module") || atom_is(a, "importlib.__import__"))
 			imports = true;
 		/* getattr(os, x): nobody can say what that is. */
-		if (atom_is(a, "builtins.getattr") && !value_str(value_of(s, argument(s, i, 1, NULL, NULL)))) {
+		if (atom_is(a, "builtins.getattr") && !value_is_known(value_of(s, argument(s, i, 1, NULL, NULL)))) {
 			const struct value *object = value_of(s, argument(s, i, 0, NULL, NULL));
 
 			for (int o = 0; o < object->n; o++)
@@ -1139,7 +1148,7 @@ static void tell_call(struct scan *s, uint32_t i)
 	if (!imports)
 		return;
 	name = argument(s, i, 0, "name", NULL);
-	if (!value_str(value_of(s, name)))
+	if (!value_is_known(value_of(s, name)))
 		scan_import_unknown(s, node_at(s, i)->start, node_at(s, i)->end);
 	for (int k = 0; k < value_of(s, name)->n; k++)
 		if (value_of(s, name)->a[k].kind == ATOM_STR)
@@ -1202,7 +1211,7 @@ static void tell_use(struct scan *s, uint32_t i)
 			if (e->what == RULE_NAME && strlen(e->pattern) == len && memcmp(e->pattern, text, len) == 0)
 				scan_found(s, e, node_at(s, name)->start, n->end);
 	}
-	if (n->kind == K_subscript && !value_str(value_of(s, node_child(s, i, F_subscript)))) {
+	if (n->kind == K_subscript && !value_is_known(value_of(s, node_child(s, i, F_subscript)))) {
 		object = value_of(s, node_child(s, i, F_value));
 		for (int k = 0; k < object->n; k++) {
 			struct atom a = object->a[k];

@@ -12,7 +12,7 @@
 
 static struct own_rule {
 	const struct check_rule *rule;
-	const char *file;
+	char *file;
 } own[OWN_MAX];
 static size_t own_count;
 static const struct check_set_row *own_sets[SETS_MAX];
@@ -42,16 +42,26 @@ int rules_add_set(const struct check_set_row *set, struct err *e)
 	return 0;
 }
 
+static char *copy(const char *text)
+{
+	char *p = text ? strdup(text) : NULL;
+
+	if (text && !p)
+		abort(); /* a front without memory has nothing to say */
+	return p;
+}
+
 int rules_add(const struct check_rule *rule, const char *file, struct err *e)
 {
 	for (size_t i = 0; i < own_count; i++)
 		if (strcmp(own[i].rule->id, rule->id) == 0) {
-			own[i] = (struct own_rule){ rule, file };
+			free(own[i].file);
+			own[i] = (struct own_rule){ rule, copy(file) };
 			return 0;
 		}
 	if (own_count == OWN_MAX)
 		return err_set(e, ERR_INPUT, "more than %d rules", OWN_MAX);
-	own[own_count++] = (struct own_rule){ rule, file };
+	own[own_count++] = (struct own_rule){ rule, copy(file) };
 	return 0;
 }
 
@@ -98,7 +108,7 @@ bool rule_in_set(const struct check_rule *r, const char *set)
 /* One character against one element of the pattern; *next is what follows it. */
 static bool match_one(const char *p, unsigned char c, const char **next)
 {
-	bool not, hit = false;
+	bool invert, hit = false;
 
 	if (*p == '?') {
 		*next = p + 1;
@@ -109,8 +119,8 @@ static bool match_one(const char *p, unsigned char c, const char **next)
 		return (unsigned char)*p == c;
 	}
 	p++;
-	not = *p == '!' || *p == '^';
-	p += not;
+	invert = *p == '!' || *p == '^';
+	p += invert;
 	do {
 		unsigned char lo = (unsigned char)*p++, hi = lo;
 
@@ -121,7 +131,7 @@ static bool match_one(const char *p, unsigned char c, const char **next)
 		hit = hit || (c >= lo && c <= hi);
 	} while (*p && *p != ']');
 	*next = *p ? p + 1 : p;
-	return hit != not;
+	return hit != invert;
 }
 
 static bool glob(const char *p, const char *end, const char *text, size_t len)

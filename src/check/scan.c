@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void scan_init(struct scan *s, enum check_language l, const char *text, size_t len)
 {
 	*s = (struct scan){ .lang = l, .bytes_left = SCAN_BYTES, .steps_left = SCAN_STEPS, .value_count = 1, .whole = text, .whole_len = len };
@@ -48,6 +50,98 @@ bool node_is(const struct scan *s, uint32_t i, const char *text)
 	const char *t = i == NO_NODE ? "" : node_text(s, i, &len);
 
 	return i != NO_NODE && strlen(text) == len && memcmp(t, text, len) == 0;
+}
+
+/* ---- identifiers ---- */
+
+static const char *plain_of(uint32_t c)
+{
+	size_t low = 0, high = nfkc_count;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (nfkc_rows[mid].c == c)
+			return nfkc_rows[mid].plain;
+		if (nfkc_rows[mid].c < c)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+static uint32_t decode(const unsigned char *p, size_t n)
+{
+	static const uint8_t masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = p[0] & masks[n];
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	return c;
+}
+
+/* \u0065 and \u{65}; what is no ASCII stays as it is. */
+static size_t unescape(const char *p, size_t len, char *out)
+{
+	size_t at = 3, digits = 0;
+	uint32_t c = 0;
+	bool braces = len > 3 && p[2] == '{';
+
+	if (len < 4 || p[1] != 'u')
+		return 0;
+	for (at = braces ? 3 : 2; at < len && (braces ? p[at] != '}' : digits < 4); at++, digits++) {
+		char d = p[at];
+		int v = d >= '0' && d <= '9' ? d - '0' : d >= 'a' && d <= 'f' ? d - 'a' + 10 : d >= 'A' && d <= 'F' ? d - 'A' + 10 : -1;
+
+		if (v < 0 || c > 0xffff)
+			return 0;
+		c = c * 16 + (uint32_t)v;
+	}
+	if (c == 0 || c >= 0x80)
+		return 0;
+	*out = (char)c;
+	return at + braces <= len ? at + braces : len;
+}
+
+const char *node_name(struct scan *s, uint32_t i, uint32_t *len)
+{
+	const char *p = node_text(s, i, len);
+	size_t n = 0, at = 0;
+	bool odd = false;
+	char *out;
+
+	for (uint32_t k = 0; k < *len && !odd; k++)
+		odd = (unsigned char)p[k] >= 0x80 || p[k] == '\\';
+	out = odd && *len < NAME_MAX_LEN ? scan_room(s, *len) : NULL;
+	if (!out)
+		return p;
+	while (at < *len) {
+		size_t step = utf8_len((const unsigned char *)p + at, *len - at);
+		const char *plain = NULL;
+
+		if (s->lang == CHECK_PYTHON && step > 1)
+			plain = plain_of(decode((const unsigned char *)p + at, step));
+		else if (p[at] == '\\')
+			step = unescape(p + at, *len - at, out + n);
+		if (p[at] == '\\' && step) {
+			n++;
+			at += step;
+			continue;
+		}
+		step = step ? step : 1;
+		/* No longer than it was: three letters at most, of three bytes at least. */
+		if (plain && strlen(plain) <= step) {
+			memcpy(out + n, plain, strlen(plain));
+			n += strlen(plain);
+		} else {
+			memcpy(out + n, p + at, step);
+			n += step;
+		}
+		at += step;
+	}
+	*len = (uint32_t)n;
+	return out;
 }
 
 /* ---- values ---- */
@@ -106,9 +200,16 @@ bool value_add(struct value *v, enum atom_kind kind, const char *text, size_t le
 	return true;
 }
 
+bool value_is_known(const struct value *v)
+{
+	return value_str(v) && !v->more;
+}
+
 bool value_join(struct value *v, const struct value *more)
 {
-	bool grew = false;
+	bool grew = more->more && !v->more;
+
+	v->more = v->more || more->more;
 
 	for (int i = 0; i < more->n; i++)
 		grew = value_add(v, more->a[i].kind, more->a[i].s, more->a[i].len) || grew;
@@ -162,6 +263,8 @@ void value_member(struct scan *s, struct value *out, const struct value *object,
 void value_concat(struct scan *s, struct value *out, const struct value *a, const struct value *b)
 {
 	size_t max = s->lang == CHECK_BASH ? STR_MAX * 16 : STR_MAX;
+
+	out->more = a->more || b->more;
 
 	for (int i = 0; i < a->n; i++)
 		for (int k = 0; k < b->n; k++) {
@@ -253,6 +356,10 @@ struct binding *binding_declare(struct scan *s, uint32_t scope, const char *name
 
 void binding_add(struct scan *s, struct binding *b, const struct value *v)
 {
+	static const struct value anything = { .more = true };
+
+	if (!v->n)
+		v = &anything;
 	if (value_join(&b->value, v))
 		s->changed = true;
 }

@@ -22,6 +22,7 @@ struct atom {
 
 struct value {
 	uint8_t n;
+	bool more; /* or something else that nobody can say */
 	struct atom a[VALUE_MAX];
 };
 
@@ -98,6 +99,16 @@ static inline const char *node_text(const struct scan *s, uint32_t i, uint32_t *
 	return s->tree.text + s->tree.nodes[i].start;
 }
 
+/* Characters that are read as ASCII in a name (tools/nfkc-gen.py). */
+struct nfkc_row {
+	uint32_t c;
+	char plain[4];
+};
+extern const struct nfkc_row nfkc_rows[];
+extern const size_t nfkc_count;
+
+/* The name that an identifier is: Python's NFKC where that leads to ASCII, JavaScript's \u0065 resolved. */
+const char *node_name(struct scan *s, uint32_t i, uint32_t *len);
 bool node_is(const struct scan *s, uint32_t i, const char *text);
 static inline uint32_t node_child(const struct scan *s, uint32_t i, enum tree_field f)
 {
@@ -128,6 +139,8 @@ void value_concat(struct scan *s, struct value *out, const struct value *a, cons
 bool atom_is(const struct atom *a, const char *name);
 /* The first string of a value, or NULL. */
 const struct atom *value_str(const struct value *v);
+/* It is a constant string and nothing else. */
+bool value_is_known(const struct value *v);
 /* Whether some name of it is this. */
 bool value_has_name(const struct value *v, const char *name);
 

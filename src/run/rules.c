@@ -2,6 +2,7 @@
 /* Reads rules from YAML; used by the build (tools/rules-gen.c) and for a user's own. */
 #include "run/rules.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +82,11 @@ fail:
 /* What single keys cannot say. */
 static int check_rule(const struct check_rule *r, const char *path, struct err *e)
 {
-	bool bash = strcmp(r->language, "bash") == 0;
+	bool bash;
 
+	/* parse_row() saw to it. */
+	assert(r->id && r->language && r->severity);
+	bash = strcmp(r->language, "bash") == 0;
 	if (check_language_find(r->language) == CHECK_NONE)
 		return err_set(e, ERR_INPUT, "%s: %s: 'language' is none of python, bash, javascript", path, r->id);
 	if (strcmp(r->severity, "error") != 0 && strcmp(r->severity, "warning") != 0 && strcmp(r->severity, "off") != 0)
@@ -107,10 +111,12 @@ static int parse_rows(struct fy_node *list, bool sets, const char *path, struct 
 		void *row = sets ? parse_row(item, set_keys, sizeof(struct check_set_row), path, e) : parse_row(item, rule_keys, sizeof(struct check_rule), path, e);
 		size_t *count = sets ? &out->set_count : &out->count;
 
-		if (!row || (!sets && check_rule(row, path, e) < 0))
+		if (!row)
 			return -1;
-		if (*count == ROWS_MAX)
-			return err_set(e, ERR_INPUT, "%s: more than %d rows", path, ROWS_MAX);
+		if ((!sets && check_rule(row, path, e) < 0) || *count == ROWS_MAX) {
+			free(row);
+			return *count == ROWS_MAX ? err_set(e, ERR_INPUT, "%s: more than %d rows", path, ROWS_MAX) : -1;
+		}
 		if (sets)
 			out->sets[(*count)++] = row;
 		else
@@ -153,7 +159,7 @@ int rules_load_file(const char *path, bool named, struct err *e)
 	for (size_t i = 0; rc == 0 && i < f.set_count; i++)
 		rc = rules_add_set(f.sets[i], e);
 	for (size_t i = 0; rc == 0 && i < f.count; i++)
-		rc = rules_add(f.rules[i], named ? strdup(path) : NULL, e);
+		rc = rules_add(f.rules[i], named ? path : NULL, e);
 	free(f.rules);
 	free(f.sets);
 	return rc < 0 ? err_hint(e, "docs/checks.md says how a rule is written") : 0;

@@ -59,6 +59,11 @@ CAUGHT = [
     ("python", "standard", "try:\n    import foo\nexcept ImportError:\n    import subprocess as foo", "py-subprocess"), ("python", "standard", "import os\ngetattr(os, x)()", "py-computed-name-module"),
     ("python", "strict", "globals()[x]('1')", "py-computed-name"), ("python", "strict", "().__class__.__base__.__subclasses__()", "py-introspection"),
     ("python", "standard", "import os\nos . \\\n  system('x')", "py-shell"), ("python", "standard", "import os\n(os).system('x')", "py-shell"), ("python", "standard", "import  os . path  as p\np.os.system('x')", "py-shell"),
+    ("python", "standard", "𝐞𝐯𝐚𝐥('1')", "py-eval"), ("python", "standard", "import ｏｓ\nｏｓ.ſystem('x')", "py-shell"), ("python", "standard", "import os\ns = 'sys'\ns += 'tem'\ngetattr(os, s)('x')", "py-shell"),
+    ("python", "standard", "import os\ns = 'path'\ns = f()\ngetattr(os, s)('x')", "py-computed-name-module"), ("python", "standard", "import os\nsetattr(a, 'b', os.system)", "py-shell"),
+    ("python", "standard", "def f():\n    global eval\n    eval = print\neval('x')", "py-eval"), ("python", "standard", "type('A', (), {'s': __import__('os').system}).s('x')", "py-shell"),
+    ("python", "standard", "import os\nprint(f\"{os.system('x')}\")", "py-shell"), ("python", "standard", "import posix\nposix.system('x')", "py-exec-program"),
+    ("python", "standard", "import sys\nsys.modules.get('os').system('x')", "py-shell"), ("python", "standard", "from os import system as open\nopen('x')", "py-shell"),
     # bash: words that are other words
     ("bash", "standard", "c\\url x", "sh-download"), ("bash", "standard", "c'ur'l x", "sh-download"), ("bash", "standard", "\"cu\"\"rl\" x", "sh-download"), ("bash", "standard", "$'\\x63url' x", "sh-download"),
     ("bash", "standard", "/usr/bin/curl x", "sh-download"), ("bash", "standard", "\"$(command -v curl)\" x", "sh-download"), ("bash", "standard", "`which curl` x", "sh-download"),
@@ -72,6 +77,8 @@ CAUGHT = [
     ("bash", "standard", "f() { curl x; }", "sh-download"), ("bash", "standard", "curl() { :; }\ncommand curl x", "sh-download"), ("bash", "standard", "if false; then curl() { :; }; fi; curl x", "sh-download"),
     ("bash", "standard", "exec 3<>/dev/tcp/1.2.3.4/80", "sh-dev-tcp"), ("bash", "standard", "rm -r -f /*", "sh-rm-root"), ("bash", "standard", "rm --recursive --force /", "sh-rm-root"),
     ("bash", "standard", "rm -fR \"$HOME\"", "sh-rm-root"), ("bash", "standard", "D=/dev/sda; echo x >> $D", "sh-device"), ("bash", "standard", "echo x | tee /dev/nvme0n1", "sh-device-command"),
+    ("bash", "standard", "find / -delete", "sh-find-root"), ("bash", "standard", "rm -rf ${Z:-/}", "sh-rm-root"), ("bash", "standard", "cat <<E\n$(curl x)\nE", "sh-download"),
+    ("bash", "standard", "echo Y3VybCB4 | base64 -d | bash", "sh-pipe-shell"), ("bash", "standard", "nohup bash -c 'exec curl x' &", "sh-download"), ("bash", "standard", "bash -c \"$(echo curl x)\"", "sh-download"),
     # JavaScript
     ("javascript", "standard", "const {exec: e} = require('child_process'); e('x')", "js-child-process"), ("javascript", "standard", "import {exec as e} from 'node:child_process'", "js-child-process"),
     ("javascript", "standard", "import cp from 'child_process'", "js-child-process"), ("javascript", "standard", "require('child' + '_process')", "js-child-process"),
@@ -88,7 +95,9 @@ CAUGHT = [
     ("javascript", "standard", "[]['constructor']['constructor']('1')()", "js-function"), ("javascript", "standard", "const f = require('fs/promises'); f.writeFile('a', 'b')", "js-fs-write"),
     ("javascript", "standard", "import {promises as p} from 'fs'; p.rm('a')", "js-fs-write"), ("javascript", "standard", "const {writeFileSync} = require('fs'); writeFileSync('a', 'b')", "js-fs-write"),
     ("javascript", "standard", "require('fs').openSync('a', 'w')", "js-fs-open"), ("javascript", "standard", "process['bind' + 'ing']('fs')", "js-binding"), ("javascript", "strict", "global[x]('1')", "js-computed-name"),
-    ("javascript", "strict", "setTimeout('1', 1)", "js-timer-text"),
+    ("javascript", "strict", "setTimeout('1', 1)", "js-timer-text"), ("javascript", "standard", "\\u0065val('x')", "js-eval"), ("javascript", "standard", "var f = Function.prototype.constructor; f('x')()", "js-function"),
+    ("javascript", "standard", "new (class extends Function {})('x')", "js-function"), ("javascript", "standard", "Reflect.construct(Function, ['x'])", "js-function"),
+    ("javascript", "standard", "let m = 'child'; m += '_process'; require(m)", "js-child-process"), ("javascript", "standard", "const {eval: e} = globalThis; e('x')", "js-eval"),
 ]
 
 CLEAN = [

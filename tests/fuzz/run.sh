@@ -32,6 +32,7 @@ cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$roo
 "$out/lang-gen" "$root"/languages/*.yaml | keep "$out/languages.c"
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/rules-gen" "$root/tools/rules-gen.c" "$root"/src/run/rules.c "$root"/src/run/yaml.c "$root"/src/check/rule.c "$root"/src/base/*.c -lfyaml
 "$out/rules-gen" "$root"/rules/*.yaml | keep "$out/rules.c"
+/usr/bin/python3 "$root/tools/nfkc-gen.py" | keep "$out/nfkc.c"
 
 # tree-sitter and the grammars, with the sanitizers and the fuzzer's eyes in them as well.
 for name in tree-sitter tree-sitter-python tree-sitter-bash tree-sitter-javascript; do
@@ -48,7 +49,7 @@ done
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
 for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
-	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c"; do
+	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c" "$out/nfkc.c"; do
 	case $source in */store/notary.c) continue ;; esac
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then
