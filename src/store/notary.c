@@ -402,7 +402,9 @@ static int confine(bool folder, struct err *e)
 		if (rules < 0 || (folder && landlock_allow(rules, abi, "/proc/self/fd/4", LANDLOCK_WRITE_NOEXEC, e) < 0) || landlock_enforce(rules, e) < 0)
 			return -1;
 	}
-	return caps_set(0, e);
+	if (caps_set(0, e) < 0)
+		return -1;
+	return hook_disabled("notary_seccomp") ? 0 : seccomp_load_notary(e);
 }
 
 int main(int argc, char **argv)
@@ -411,6 +413,7 @@ int main(int argc, char **argv)
 	struct notary_reply broken = { .status = NOTARY_OK };
 	struct err e = { 0 };
 	struct stat st;
+	uid_t me = geteuid();
 	sigset_t all;
 
 	hook_init();
@@ -429,15 +432,12 @@ int main(int argc, char **argv)
 	}
 	/* Neither the host's configuration of OpenSSL nor its modules have a say here. */
 	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
-	if (confine(!n.only_verifies, &e) < 0) {
+	if (confine(!n.only_verifies, &e) < 0)
 		complain(&broken, NOTARY_FAILED, "%s", e.msg);
-	} else if (!n.only_verifies && ((st.st_mode & 077) || st.st_uid != geteuid())) {
+	else if (!n.only_verifies && ((st.st_mode & 077) || st.st_uid != me))
 		complain(&broken, NOTARY_REFUSED, "others may look into the notary's folder, or it is not ours");
-	} else if (!hook_disabled("notary_seccomp") && seccomp_load_notary(&e) < 0) {
-		complain(&broken, NOTARY_FAILED, "%s", e.msg);
-	} else if (!n.only_verifies) {
+	else if (!n.only_verifies)
 		load_key(&n, &broken);
-	}
 	serve(&n, &broken);
 	OPENSSL_cleanse(&n, sizeof(n));
 	return 0;
