@@ -548,7 +548,7 @@ static int verify_code(struct verify *v, struct audit *a, struct err *e)
 	sqlite3_finalize(st);
 	if (step != SQLITE_DONE)
 		return store_error(&a->store, "read the code", e);
-	st = store_prepare(&a->store, "SELECT seq, id FROM receipt r WHERE code IS NOT NULL AND json_valid(body) AND json_extract(body, '$.code.kept') = 1 AND NOT EXISTS (SELECT 1 FROM code c WHERE c.hash = r.code) ORDER BY seq", e);
+	st = store_prepare(&a->store, "SELECT seq, id FROM receipt r WHERE code IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.code.kept') END = 1 AND NOT EXISTS (SELECT 1 FROM code c WHERE c.hash = r.code) ORDER BY seq", e);
 	if (!st)
 		return -1;
 	while ((step = sqlite3_step(st)) == SQLITE_ROW)

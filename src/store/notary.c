@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -359,6 +360,12 @@ static void serve(struct notary *n, const struct notary_reply *broken)
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		/* Whoever began and does not go on must not keep the others waiting. */
+		if (got < 0 && errno == EAGAIN) {
+			refused = refused || n->begun;
+			end(n);
+			continue;
+		}
 		/* Anything that is no record of ours: whoever is there is not who should be. */
 		if (got != sizeof(m) || m.op < NOTARY_LAST || m.op > NOTARY_VERIFY)
 			return;
@@ -430,6 +437,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "belljar-notary is started by belljar\n");
 		return 2;
 	}
+	setsockopt(NOTARY_FD, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ NOTARY_WAIT_MS / 2000, 0 }, sizeof(struct timeval));
 	/* Neither the host's configuration of OpenSSL nor its modules have a say here. */
 	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
 	if (confine(!n.only_verifies, &e) < 0)

@@ -219,15 +219,16 @@ bool store_exists(const char *dir)
 
 int store_open(struct store *s, const char *dir, bool create, int busy_ms, struct err *e)
 {
+	/* SQLite follows no link on the way to its files, but a home may well lie behind one. */
+	auto_free char *real = realpath(dir, NULL);
+
 	memset(s, 0, sizeof(*s));
 	s->body.max = RECEIPT_BODY_MAX + 4096;
-	if (snprintf(s->path, sizeof(s->path), "%s/" STORE_FILE, dir) >= (int)sizeof(s->path)) {
-		s->dir = -1;
-		return err_set(e, ERR_SETUP, "the state folder's name is too long");
-	}
-	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->dir = real ? open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (s->dir < 0) {
 		err_sys(e, "open the state folder %s", dir);
+	} else if (snprintf(s->path, sizeof(s->path), "%s/" STORE_FILE, real) >= (int)sizeof(s->path)) {
+		err_set(e, ERR_SETUP, "the state folder's name is too long");
 	} else if (open_file(s, create, busy_ms, e) == 0 && check_schema(s, create, e) == 0) {
 		return 0;
 	}
