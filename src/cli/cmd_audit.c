@@ -31,7 +31,6 @@ struct audit {
 	char dir[400];
 	struct store store;
 	bool open;
-	struct arena *arena;
 };
 
 #define AT(field) offsetof(struct audit, field)
@@ -273,7 +272,7 @@ static int find(struct audit *a, sqlite3_stmt **out, struct err *e)
 
 static int audit_show(struct audit *a, struct err *e)
 {
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = NULL;
 	int rc = find(a, &st, e);
 	json_t *body, *o;
 
@@ -293,7 +292,7 @@ static int audit_code(struct audit *a, struct err *e)
 {
 	auto_buf code = BUF_INIT(RECEIPT_CODE_MAX + 1);
 	uint8_t hash[DIGEST_SIZE], really[DIGEST_SIZE];
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = NULL;
 	int rc = find(a, &st, e);
 
 	if (rc)
@@ -549,7 +548,7 @@ static int verify_code(struct verify *v, struct audit *a, struct err *e)
 	sqlite3_finalize(st);
 	if (step != SQLITE_DONE)
 		return store_error(&a->store, "read the code", e);
-	st = store_prepare(&a->store, "SELECT seq, id FROM receipt r WHERE code IS NOT NULL AND json_valid(body) AND json_extract(body, '$.code.kept') = 1 AND NOT EXISTS (SELECT 1 FROM code c WHERE c.hash = r.code) ORDER BY seq", e);
+	st = store_prepare(&a->store, "SELECT seq, id FROM receipt r WHERE code IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.code.kept') END = 1 AND NOT EXISTS (SELECT 1 FROM code c WHERE c.hash = r.code) ORDER BY seq", e);
 	if (!st)
 		return -1;
 	while ((step = sqlite3_step(st)) == SQLITE_ROW)
@@ -643,7 +642,7 @@ static int run_verify(struct audit *a, struct verify *v, struct verifying *w, st
 
 	w->a = a;
 	w->findings = json_array();
-	w->checker = signer_start(NULL, SIGNER_VERIFY, e);
+	w->checker = signer_start("", SIGNER_VERIFY, e);
 	v->check = check_signature;
 	v->found = on_finding;
 	v->ctx = w;
@@ -919,7 +918,6 @@ int cmd_audit(int argc, char **argv)
 	opt_defaults(audit_opts, &a, &arena);
 	if (cli_parse(&cmd_audit_opts, argc, argv, &a, &rest, &arena, &status))
 		return status;
-	a.arena = &arena;
 	status = run_verb(&a, &rest.words, &e);
 	if (status < 0) {
 		status = cli_error(&e);

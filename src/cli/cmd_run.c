@@ -336,7 +336,9 @@ static void audit_keep(struct audit *a, const struct request *r, struct result *
 	/* Refused before it was time to open it. */
 	if (!a->open && !a->err.msg[0])
 		audit_open(a, r, &e);
-	if (a->open && account_receipt(&receipt, r, res, &text) == 0 && store_append(&a->store, &receipt, 1, &res->receipt, &a->err) == 0)
+	if (a->open && account_receipt(&receipt, r, res, &text) < 0)
+		err_set(&a->err, ERR_INTERNAL, "it would be larger than 1 MiB");
+	else if (a->open && store_append(&a->store, &receipt, 1, &res->receipt, &a->err) == 0)
 		return;
 	res->receipt_error = a->err.msg;
 	if (a->mode == AUDIT_BEST_EFFORT || res->verdict.status == STATUS_ERROR)

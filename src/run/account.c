@@ -11,7 +11,8 @@
 #include "run/feeder.h"
 #include "store/canon.h"
 
-#define FILES_LISTED 256 /* of a request's files by name; all of them are in the digest */
+#define FILES_LISTED 256	 /* of a request's files by name; all of them are in the digest */
+#define LISTED_BYTES (256U << 10) /* past it no further name is listed: strangers choose them, and a receipt must fit */
 
 /* ---- the gate ---- */
 
@@ -67,7 +68,7 @@ static void add_names(struct canon *c, const char *key, const struct strlist *l)
 		return;
 	}
 	canon_list(c, key);
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n && c->out->len < LISTED_BYTES; i++)
 		canon_text(c, NULL, l->v[i], strlen(l->v[i]), RECEIPT_NAME_MAX);
 	canon_end_list(c);
 }
@@ -152,7 +153,7 @@ static void add_file(const struct feeder_file *f, void *ctx)
 	digest_add(&s->all, hex, strlen(hex));
 	digest_add(&s->all, " ", 1);
 	digest_add(&s->all, f->path, strlen(f->path) + 1);
-	if (s->count++ >= FILES_LISTED)
+	if (s->count++ >= FILES_LISTED || s->c->out->len >= LISTED_BYTES)
 		return;
 	canon_open(s->c, NULL);
 	canon_text(s->c, "path", f->path, strlen(f->path), RECEIPT_NAME_MAX * 4);

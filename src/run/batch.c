@@ -427,8 +427,12 @@ static void keep_receipt(struct batch *b, const struct result *res, const struct
 		end_unkept(b, t->item.seq, b->setup->store_error ? b->setup->store_error : b->store_err.msg);
 		return;
 	}
+	if (account_receipt(&r, &t->req, res, &b->receipt) < 0) {
+		end_unkept(b, t->item.seq, "it would be larger than 1 MiB");
+		return;
+	}
 	w = malloc(sizeof(*w) + b->scratch.len);
-	if (!w || account_receipt(&r, &t->req, res, &b->receipt) < 0 || writer_put(&r, &b->to_store) < 0)
+	if (!w || writer_put(&r, &b->to_store) < 0)
 		abort(); /* a front without memory has nothing to say */
 	w->next = NULL;
 	w->seq = t->item.seq;

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -359,6 +360,12 @@ static void serve(struct notary *n, const struct notary_reply *broken)
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		/* Whoever began and does not go on must not keep the others waiting. */
+		if (got < 0 && errno == EAGAIN) {
+			refused = refused || n->begun;
+			end(n);
+			continue;
+		}
 		/* Anything that is no record of ours: whoever is there is not who should be. */
 		if (got != sizeof(m) || m.op < NOTARY_LAST || m.op > NOTARY_VERIFY)
 			return;
@@ -402,7 +409,9 @@ static int confine(bool folder, struct err *e)
 		if (rules < 0 || (folder && landlock_allow(rules, abi, "/proc/self/fd/4", LANDLOCK_WRITE_NOEXEC, e) < 0) || landlock_enforce(rules, e) < 0)
 			return -1;
 	}
-	return caps_set(0, e);
+	if (caps_set(0, e) < 0)
+		return -1;
+	return hook_disabled("notary_seccomp") ? 0 : seccomp_load_notary(e);
 }
 
 int main(int argc, char **argv)
@@ -411,6 +420,7 @@ int main(int argc, char **argv)
 	struct notary_reply broken = { .status = NOTARY_OK };
 	struct err e = { 0 };
 	struct stat st;
+	uid_t me = geteuid();
 	sigset_t all;
 
 	hook_init();
@@ -427,17 +437,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "belljar-notary is started by belljar\n");
 		return 2;
 	}
+	setsockopt(NOTARY_FD, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ NOTARY_WAIT_MS / 2000, 0 }, sizeof(struct timeval));
 	/* Neither the host's configuration of OpenSSL nor its modules have a say here. */
 	OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, NULL);
-	if (confine(!n.only_verifies, &e) < 0) {
+	if (confine(!n.only_verifies, &e) < 0)
 		complain(&broken, NOTARY_FAILED, "%s", e.msg);
-	} else if (!n.only_verifies && ((st.st_mode & 077) || st.st_uid != geteuid())) {
+	else if (!n.only_verifies && ((st.st_mode & 077) || st.st_uid != me))
 		complain(&broken, NOTARY_REFUSED, "others may look into the notary's folder, or it is not ours");
-	} else if (!hook_disabled("notary_seccomp") && seccomp_load_notary(&e) < 0) {
-		complain(&broken, NOTARY_FAILED, "%s", e.msg);
-	} else if (!n.only_verifies) {
+	else if (!n.only_verifies)
 		load_key(&n, &broken);
-	}
 	serve(&n, &broken);
 	OPENSSL_cleanse(&n, sizeof(n));
 	return 0;

@@ -121,7 +121,7 @@ static int receive(int sock, struct notary_reply *r, struct err *e)
 
 static int answer(int sock, struct checkpoint *out, struct err *e)
 {
-	struct notary_reply r;
+	struct notary_reply r = { .status = NOTARY_FAILED };
 
 	if (receive(sock, &r, e) < 0)
 		return -1;
@@ -214,7 +214,7 @@ static int keep_last(struct store *s, const struct checkpoint *last, struct err 
 
 int signer_sign(int sock, struct store *s, struct checkpoint *out, struct err *e)
 {
-	struct checkpoint last;
+	struct checkpoint last = { 0 };
 	struct shown d = { .sock = sock, .e = e };
 
 	if (put_op(sock, NOTARY_LAST, 0, NULL, NULL, e) < 0 || answer(sock, &last, e) < 0)
@@ -234,7 +234,7 @@ int signer_sign(int sock, struct store *s, struct checkpoint *out, struct err *e
 
 int signer_adopt(int sock, struct store *s, struct checkpoint *out, struct err *e)
 {
-	struct checkpoint last, from = { 0 };
+	struct checkpoint last = { 0 }, from = { 0 };
 	struct shown d = { .sock = sock, .e = e };
 
 	if (store_last_prune(s, &from, e) < 0 || put_op(sock, NOTARY_LAST, 0, NULL, NULL, e) < 0 || answer(sock, &last, e) < 0)
@@ -250,7 +250,7 @@ int signer_adopt(int sock, struct store *s, struct checkpoint *out, struct err *
 
 int signer_prune(int sock, struct store *s, const struct checkpoint *from, struct checkpoint *out, struct err *e)
 {
-	struct checkpoint last;
+	struct checkpoint last = { 0 };
 	struct shown d = { .sock = sock, .e = e, .last = from->seq };
 
 	if (put_op(sock, NOTARY_LAST, 0, NULL, NULL, e) < 0 || answer(sock, &last, e) < 0)
@@ -264,7 +264,7 @@ int signer_prune(int sock, struct store *s, const struct checkpoint *from, struc
 int signer_check(int sock, const struct checkpoint *c, const uint8_t pub[KEY_SIZE], struct err *e)
 {
 	struct notary_msg m = { .op = NOTARY_VERIFY };
-	struct notary_reply r;
+	struct notary_reply r = { .status = NOTARY_FAILED };
 
 	memcpy(m.digest[0], pub, KEY_SIZE);
 	memcpy(m.digest[1], c, sizeof(*c));

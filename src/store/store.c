@@ -219,15 +219,16 @@ bool store_exists(const char *dir)
 
 int store_open(struct store *s, const char *dir, bool create, int busy_ms, struct err *e)
 {
+	/* SQLite follows no link on the way to its files, but a home may well lie behind one. */
+	auto_free char *real = realpath(dir, NULL);
+
 	memset(s, 0, sizeof(*s));
 	s->body.max = RECEIPT_BODY_MAX + 4096;
-	if (snprintf(s->path, sizeof(s->path), "%s/" STORE_FILE, dir) >= (int)sizeof(s->path)) {
-		s->dir = -1;
-		return err_set(e, ERR_SETUP, "the state folder's name is too long");
-	}
-	s->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->dir = real ? open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (s->dir < 0) {
 		err_sys(e, "open the state folder %s", dir);
+	} else if (snprintf(s->path, sizeof(s->path), "%s/" STORE_FILE, real) >= (int)sizeof(s->path)) {
+		err_set(e, ERR_SETUP, "the state folder's name is too long");
 	} else if (open_file(s, create, busy_ms, e) == 0 && check_schema(s, create, e) == 0) {
 		return 0;
 	}
@@ -291,12 +292,29 @@ static int step_done(struct store *s, sqlite3_stmt *st, const char *what, struct
 	return rc == SQLITE_DONE ? 0 : store_error(s, what, e);
 }
 
+/* Packed, to be freed; NULL when it is better kept as it is. */
+static char *pack(struct store *s, const struct receipt *r, size_t *len)
+{
+	size_t bound = ZSTD_compressBound(r->code_len);
+	char *packed = r->code_len < PACK_BYTES ? NULL : malloc(bound);
+
+	if (!packed)
+		return NULL;
+	if (!s->zstd)
+		s->zstd = ZSTD_createCCtx();
+	*len = s->zstd ? ZSTD_compressCCtx(s->zstd, packed, bound, r->code, r->code_len, PACK_LEVEL) : r->code_len;
+	if (!ZSTD_isError(*len) && *len < r->code_len)
+		return packed;
+	free(packed);
+	return NULL;
+}
+
 /* Kept once, whoever brings it. */
 static int add_code(struct store *s, const struct receipt *r, struct err *e)
 {
 	sqlite3_stmt *has = statement(s, STORE_HAS_CODE, e), *add = has ? statement(s, STORE_ADD_CODE, e) : NULL;
-	auto_free char *packed = NULL;
-	size_t len = 0;
+	size_t len = r->code_len;
+	char *packed;
 	int rc;
 
 	if (!add)
@@ -306,22 +324,15 @@ static int add_code(struct store *s, const struct receipt *r, struct err *e)
 	sqlite3_reset(has);
 	if (rc != SQLITE_DONE)
 		return rc == SQLITE_ROW ? 0 : store_error(s, "keep the code", e);
-	if (r->code_len >= PACK_BYTES) {
-		size_t bound = ZSTD_compressBound(r->code_len);
-
-		if (!s->zstd)
-			s->zstd = ZSTD_createCCtx();
-		packed = malloc(bound);
-		len = s->zstd && packed ? ZSTD_compressCCtx(s->zstd, packed, bound, r->code, r->code_len, PACK_LEVEL) : 0;
-		if (ZSTD_isError(len) || len >= r->code_len)
-			len = 0;
-	}
+	packed = pack(s, r, &len);
 	sqlite3_bind_blob(add, 1, r->code_hash, DIGEST_SIZE, SQLITE_STATIC);
-	sqlite3_bind_int(add, 2, len ? CODE_ZSTD : CODE_PLAIN);
+	sqlite3_bind_int(add, 2, packed ? CODE_ZSTD : CODE_PLAIN);
 	sqlite3_bind_int64(add, 3, (sqlite3_int64)r->code_len);
 	/* A NULL pointer would be NULL, not empty. */
-	sqlite3_bind_blob64(add, 4, len ? packed : r->code_len ? r->code : "", len ? len : r->code_len, SQLITE_STATIC);
-	return step_done(s, add, "keep the code", e);
+	sqlite3_bind_blob64(add, 4, packed ? packed : r->code_len ? r->code : "", packed ? len : r->code_len, SQLITE_STATIC);
+	rc = step_done(s, add, "keep the code", e);
+	free(packed);
+	return rc;
 }
 
 static int add_receipt(struct store *s, const struct receipt *r, struct receipt_place *at, struct err *e)
