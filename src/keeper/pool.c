@@ -342,7 +342,8 @@ static int make_group(struct place *s, struct err *e)
 {
 	const struct slot *owner = &p.shelves[s->shelf].ids;
 
-	return cgroup_make(&s->cg, s->watch.host, s->ids.cgroup, owner->uids.start, owner->gids.start + SHELF_ZYGOTE_ID, e);
+	return cgroup_make(&s->cg, s->watch.host, s->ids.cgroup, owner->uids.start, owner->gids.start + SHELF_ZYGOTE_ID,
+			   owner->uids.start + SHELF_ZYGOTE_ID, e);
 }
 
 static void start_slot(struct place *s)
@@ -1585,7 +1586,8 @@ static int open_pool(struct err *e)
 		if (cgroup_has_v2(&p.cg_host)) {
 			if (p.rootless)
 				return err_set(e, ERR_SETUP, "warm jars are not made rootless in a delegated cgroup");
-			if (cgroup_make(&h->cg, &p.cg_host, h->ids.cgroup, h->ids.uids.start, h->ids.gids.start + SHELF_ZYGOTE_ID, e) < 0)
+			if (cgroup_make(&h->cg, &p.cg_host, h->ids.cgroup, h->ids.uids.start, h->ids.gids.start + SHELF_ZYGOTE_ID,
+					h->ids.uids.start + SHELF_ZYGOTE_ID, e) < 0)
 				return -1;
 			h->cg_made = true;
 		}
