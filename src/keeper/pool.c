@@ -49,6 +49,7 @@
 #define IDLE_NS		(5 * NS_PER_S)	 /* a jar that nobody needed for so long */
 #define ZYGOTE_RETRY_NS (1 * NS_PER_S)
 #define ZYGOTE_TRIES	5
+#define BARREN_MAX	3
 #define FAILS_MAX	6
 #define SHELVES_MAX	16
 #define ZYGOTES		2 /* POOL_EXEC, POOL_PYTHON */
@@ -134,6 +135,7 @@ struct shelf_end {
 		pid_t pid;	    /* known when it is ready */
 		bool ready;
 		unsigned tries;
+		unsigned barren;    /* guests one after the other that it could not bear */
 		uint64_t retry_ns;
 	} zygotes[ZYGOTES]; /* by enum pool_kind */
 };
@@ -1154,6 +1156,14 @@ static void on_chan(struct place *s)
 	}
 }
 
+/* One that does not do its work: its end is told by SIGCHLD, and another takes its place. */
+static void end_zygote(struct zygote_end *z)
+{
+	if (z->pid)
+		kill(z->pid, SIGKILL);
+	z->ready = false;
+}
+
 static void on_report(struct place *s)
 {
 	struct jar_report r;
@@ -1166,6 +1176,8 @@ static void on_report(struct place *s)
 	if (s->state == EXPORTING) {
 		struct err e = r.err;
 
+		if (n)
+			close(fd);
 		unwatch(&s->report);
 		s->state = DEAD;
 		s->until_ns = 0;
@@ -1194,6 +1206,7 @@ static void on_report(struct place *s)
 		s->since_ns = clock_mono_ns();
 		s->until_ns = 0;
 		p.fails = 0;
+		zygote_of(s, s->kind)->barren = 0;
 		watch_base(&s->watch, true);
 		if (s->kind == POOL_NODE) {
 			struct err e = { 0 };
@@ -1213,8 +1226,12 @@ static void on_report(struct place *s)
 	}
 	/* A recycled jar that is not clean, a step that failed, or a death. */
 	if (s->state == FORKING || s->state == BOOTING) {
+		struct zygote_end *z = zygote_of(s, s->kind);
 		struct err e = { 0 };
 
+		/* Told by the zygote itself: there was no birth. Once that is the jar's fault, again and again its own. */
+		if (got > 0 && z->pid && pid == z->pid && ++z->barren == BARREN_MAX)
+			end_zygote(z);
 		if (got > 0 && r.type == REPORT_ERROR)
 			e = r.err;
 		else
@@ -1304,6 +1321,7 @@ static void zygote_gone(struct zygote_end *z, const struct err *why)
 {
 	struct err e = { 0 };
 
+	z->barren = 0;
 	unwatch(&z->sock);
 	unwatch(&z->listener);
 	z->ready = false;
@@ -1436,7 +1454,7 @@ static void on_zygote(struct shelf_end *h, int kind)
 	uid_t uid = 0;
 	ssize_t got = hear(z->sock, &r, &fd, 1, &n, &pid, &uid, true);
 
-	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && n == 1 && in_slot(&h->ids, uid) && is_alive(pid)) {
+	if (!z->pid && got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && n == 1 && in_slot(&h->ids, uid) && is_alive(pid)) {
 		z->listener = fd;
 		z->pid = pid;
 		z->ready = true;
@@ -1448,6 +1466,12 @@ static void on_zygote(struct shelf_end *h, int kind)
 	}
 	if (n)
 		close(fd);
+	/* It has nothing more to say. */
+	if (z->pid) {
+		unwatch(&z->sock);
+		end_zygote(z);
+		return;
+	}
 	/* A module that cannot be preloaded: it goes on without. All shelves find the same. */
 	if (got > 0 && r.type == REPORT_ERROR && r.err.kind == ERR_INPUT) {
 		if (h == &p.shelves[0] && z->tries == 0)
@@ -1458,11 +1482,7 @@ static void on_zygote(struct shelf_end *h, int kind)
 		zygote_gone(z, &r.err);
 		return;
 	}
-	/* Its end is told by SIGCHLD once its number is known. */
-	if (z->pid)
-		unwatch(&z->sock);
-	else
-		zygote_gone(z, NULL);
+	zygote_gone(z, NULL);
 }
 
 static int start_shelf(struct shelf_end *h, struct err *e)
@@ -1912,6 +1932,9 @@ static void look(uint64_t now)
 		err_set(&e, ERR_INTERNAL, "a jar could not be %s in time", s->state == DYING ? "cleared away" : "made ready");
 		s->until_ns = now + STEP_LIMIT_NS;
 		if (s->state == DYING) {
+			/* Init cannot end while somebody has a dead child in its namespace: only those could that bear guests into it. */
+			for (int k = 0; k < ZYGOTES; k++)
+				end_zygote(&p.shelves[s->shelf].zygotes[k]);
 			notice(&e);
 			continue;
 		}
