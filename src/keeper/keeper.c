@@ -475,6 +475,7 @@ static bool on_maker(struct keeper *k)
 		tell(k, KEEPER_EXPORTED, &ev);
 		break;
 	case MAKER_FAILED:
+		err_received(&msg.err);
 		tell_failed(k, &msg.err);
 		break;
 	default:

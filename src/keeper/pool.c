@@ -252,14 +252,21 @@ static void close_streams(struct run *r)
 
 /* ---- who speaks ---- */
 
-/* Receives a report and who sent it, as the kernel says. */
+/* Receives a report and who sent it, as the kernel says. What is too short for one is as good as the end. */
 static ssize_t hear(int sock, struct jar_report *r, int *fds, unsigned max, unsigned *nfds, pid_t *pid, uid_t *uid, bool wait)
 {
 	ssize_t n = fd_recv_from(sock, r, sizeof(*r), fds, max, nfds, pid, uid, wait ? 0 : MSG_DONTWAIT);
 
+	if (n < (ssize_t)REPORT_SHORT) {
+		for (; *nfds; --*nfds)
+			close(fds[*nfds - 1]);
+		memset(r, 0, sizeof(*r));
+		return n < 0 ? -1 : 0;
+	}
 	/* Without an error the rest is left out. */
-	if (n >= (ssize_t)REPORT_SHORT && n < (ssize_t)sizeof(*r))
-		memset((char *)r + n, 0, sizeof(*r) - (size_t)n);
+	memset((char *)r + n, 0, sizeof(*r) - (size_t)n);
+	if (r->type == REPORT_ERROR)
+		err_received(&r->err);
 	return n;
 }
 
@@ -1368,9 +1375,12 @@ static void shelf_gone(struct shelf_end *h, const struct err *why)
 		if (&p.shelves[s->shelf] == h && (s->state == SLOTTING || s->state == JARRING))
 			give_up(s, &e);
 	}
-	for (int k = 0; k < ZYGOTES; k++)
-		if (h->zygotes[k].pid)
-			kill(h->zygotes[k].pid, SIGKILL);
+	for (int k = 0; k < ZYGOTES; k++) {
+		/* One that has not said its first word yet ends when it does. */
+		if (!h->zygotes[k].pid)
+			unwatch(&h->zygotes[k].sock);
+		end_zygote(&h->zygotes[k]);
+	}
 	h->retry_ns = clock_mono_ns() + ZYGOTE_RETRY_NS;
 }
 
@@ -1432,6 +1442,8 @@ static void start_zygote(struct shelf_end *h, int kind)
 	int fds[2] = { -1, p.lib };
 
 	z->retry_ns = 0;
+	if (z->sock >= 0 || z->pid)
+		return; /* one of a maker that is gone: its end brings the next */
 	if (make_channel(&z->sock, &fds[0], FROM_ZYGOTE, (unsigned)((h - p.shelves) * ZYGOTES + kind), &e) < 0) {
 		zygote_gone(z, &e);
 		return;
@@ -1510,14 +1522,17 @@ static void on_shelf(struct shelf_end *h)
 	uid_t uid;
 	ssize_t got = hear(h->u.sock, &r, NULL, 0, &n, &pid, &uid, true);
 
-	if (got > 0 && r.type == REPORT_READY) {
+	if (got > 0 && r.type == REPORT_READY && !h->ready) {
 		h->ready = true;
 		for (int k = 0; k < ZYGOTES; k++)
 			start_zygote(h, k);
 		return;
 	}
+	/* It has nothing more to say: its end is told by SIGCHLD. */
 	unwatch(&h->u.sock);
-	if (got > 0 && r.type == REPORT_ERROR) {
+	if (h->u.pid)
+		kill(h->u.pid, SIGKILL);
+	if (got > 0 && r.type == REPORT_ERROR && !h->ready) {
 		notice(&r.err);
 		for (int k = 0; k < ZYGOTES; k++) {
 			h->zygotes[k].tries = ZYGOTE_TRIES + 1;
