@@ -25,16 +25,17 @@ keep "$out/belljar_config.h" <<CONFIG
 #define BELLJAR_LIBEXECDIR "/nonexistent"
 CONFIG
 
-# The two build tools write sources of their own.
+# Build tools write sources of their own.
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/seccomp-gen" "$root/tools/seccomp-gen.c" -lseccomp -lcrypto
 "$out/seccomp-gen" | keep "$out/seccomp_filter.c"
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$root"/src/run/*yaml.c "$root"/src/base/*.c -lfyaml
 "$out/lang-gen" "$root"/languages/*.yaml | keep "$out/languages.c"
+/usr/bin/python3 "$root/tools/embed.py" jar/root.h root_node_js "$root/src/guest/node/preload.js" | keep "$out/node_preload.c"
 
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
-for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/run/*.c \
-	"$out/seccomp_filter.c" "$out/languages.c"; do
+for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/[suw]*.c "$root"/src/run/*.c \
+	"$out/seccomp_filter.c" "$out/languages.c" "$out/node_preload.c"; do
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then
 		# shellcheck disable=SC2086
