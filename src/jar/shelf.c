@@ -415,7 +415,7 @@ static void on_forker(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct err e = { 0 };
 	/* In an empty network: there is nobody it could talk to. */
-	pid_t pid = bear(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET);
+	pid_t pid = bear(CLONE_NEWNS | (hook_disabled("ipcns") ? 0 : CLONE_NEWIPC) | (hook_disabled("netns") ? 0 : CLONE_NEWNET));
 
 	(void)s;
 	if (pid == 0)

@@ -464,7 +464,7 @@ static unsigned close_forgotten(void)
 		first = dup(0);
 		close(first);
 	}
-	for (int fd = first; fd < 1024; fd++)
+	for (int fd = first; fd < 300; fd++)
 		n += close(fd) == 0;
 	return n;
 }
