@@ -101,6 +101,25 @@ int err_hint(struct err *e, const char *fmt, ...)
 	return -1;
 }
 
+static void make_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
+void err_received(struct err *e)
+{
+	if (e->kind <= ERR_NONE || e->kind >= ERR_KINDS)
+		e->kind = ERR_INTERNAL;
+	make_text(e->step, sizeof(e->step));
+	make_text(e->msg, sizeof(e->msg));
+	make_text(e->hint, sizeof(e->hint));
+	if (!e->msg[0])
+		snprintf(e->msg, sizeof(e->msg), "an error without a word");
+}
+
 #ifdef __SANITIZE_ADDRESS__
 /* Sanitized builds, here since every program of ours links this file: one-shot processes leave their memory to the kernel; everything
  * else that AddressSanitizer finds is an error. */

@@ -51,5 +51,7 @@ int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 
 /* Sets the hint when there is none yet; returns -1. */
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_clear(struct err *e);
+/* A record that a process with fewer rights has sent: afterwards its texts end and hold no control characters, and its kind is one. */
+void err_received(struct err *e);
 
 #endif

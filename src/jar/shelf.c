@@ -142,7 +142,9 @@ static int slot_birth(struct slot_birth *b, struct err *e)
 		return -1;
 	if (sethostname("jar", 3) < 0)
 		return err_sys(e, "set the host name");
-	/* From inside the slot's cgroups, so that /proc/self/cgroup shows "/". */
+	/* From inside the slot's cgroups, so that /proc/self/cgroup shows "/". They are open for the zygotes' user: being able to become it is enough. */
+	if (setresuid((uid_t)-1, (uid_t)-1, SHELF_ZYGOTE_ID) < 0)
+		return err_sys(e, "take the zygote's id");
 	if (cgroup_enter_v1(b->t->tasks, b->t->task_count, e) < 0)
 		return -1;
 	if (unshare(CLONE_NEWCGROUP) < 0)
@@ -413,7 +415,7 @@ static void on_forker(struct shelf *s, const struct shelf_msg *msg, int *fds)
 {
 	struct err e = { 0 };
 	/* In an empty network: there is nobody it could talk to. */
-	pid_t pid = bear(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET);
+	pid_t pid = bear(CLONE_NEWNS | (hook_disabled("ipcns") ? 0 : CLONE_NEWIPC) | (hook_disabled("netns") ? 0 : CLONE_NEWNET));
 
 	(void)s;
 	if (pid == 0)

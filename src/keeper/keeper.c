@@ -483,6 +483,7 @@ static bool on_maker(struct keeper *k)
 		tell(k, KEEPER_EXPORTED, &ev);
 		break;
 	case MAKER_FAILED:
+		err_received(&msg.err);
 		tell_failed(k, &msg.err);
 		break;
 	default:
@@ -572,7 +573,7 @@ static int drop_rights(struct err *e)
 static int make_cgroups(struct keeper *k, struct err *e)
 {
 	cgroup_host_open(&k->cg_host);
-	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, (gid_t)-1, e) < 0)
+	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, (gid_t)-1, k->slot.uids.start, e) < 0)
 		return -1;
 	k->cg_made = true;
 	return 0;

@@ -49,6 +49,7 @@
 #define IDLE_NS		(5 * NS_PER_S)	 /* a jar that nobody needed for so long */
 #define ZYGOTE_RETRY_NS (1 * NS_PER_S)
 #define ZYGOTE_TRIES	5
+#define BARREN_MAX	3
 #define FAILS_MAX	6
 #define SHELVES_MAX	16
 #define ZYGOTES		2 /* POOL_EXEC, POOL_PYTHON */
@@ -134,6 +135,7 @@ struct shelf_end {
 		pid_t pid;	    /* known when it is ready */
 		bool ready;
 		unsigned tries;
+		unsigned barren;    /* guests one after the other that it could not bear */
 		uint64_t retry_ns;
 	} zygotes[ZYGOTES]; /* by enum pool_kind */
 };
@@ -250,14 +252,21 @@ static void close_streams(struct run *r)
 
 /* ---- who speaks ---- */
 
-/* Receives a report and who sent it, as the kernel says. */
+/* Receives a report and who sent it, as the kernel says. What is too short for one is as good as the end. */
 static ssize_t hear(int sock, struct jar_report *r, int *fds, unsigned max, unsigned *nfds, pid_t *pid, uid_t *uid, bool wait)
 {
 	ssize_t n = fd_recv_from(sock, r, sizeof(*r), fds, max, nfds, pid, uid, wait ? 0 : MSG_DONTWAIT);
 
+	if (n < (ssize_t)REPORT_SHORT) {
+		for (; *nfds; --*nfds)
+			close(fds[*nfds - 1]);
+		memset(r, 0, sizeof(*r));
+		return n < 0 ? -1 : 0;
+	}
 	/* Without an error the rest is left out. */
-	if (n >= (ssize_t)REPORT_SHORT && n < (ssize_t)sizeof(*r))
-		memset((char *)r + n, 0, sizeof(*r) - (size_t)n);
+	memset((char *)r + n, 0, sizeof(*r) - (size_t)n);
+	if (r->type == REPORT_ERROR)
+		err_received(&r->err);
 	return n;
 }
 
@@ -342,7 +351,8 @@ static int make_group(struct place *s, struct err *e)
 {
 	const struct slot *owner = &p.shelves[s->shelf].ids;
 
-	return cgroup_make(&s->cg, s->watch.host, s->ids.cgroup, owner->uids.start, owner->gids.start + SHELF_ZYGOTE_ID, e);
+	return cgroup_make(&s->cg, s->watch.host, s->ids.cgroup, owner->uids.start, owner->gids.start + SHELF_ZYGOTE_ID,
+			   owner->uids.start + SHELF_ZYGOTE_ID, e);
 }
 
 static void start_slot(struct place *s)
@@ -1153,6 +1163,14 @@ static void on_chan(struct place *s)
 	}
 }
 
+/* One that does not do its work: its end is told by SIGCHLD, and another takes its place. */
+static void end_zygote(struct zygote_end *z)
+{
+	if (z->pid)
+		kill(z->pid, SIGKILL);
+	z->ready = false;
+}
+
 static void on_report(struct place *s)
 {
 	struct jar_report r;
@@ -1165,6 +1183,8 @@ static void on_report(struct place *s)
 	if (s->state == EXPORTING) {
 		struct err e = r.err;
 
+		if (n)
+			close(fd);
 		unwatch(&s->report);
 		s->state = DEAD;
 		s->until_ns = 0;
@@ -1193,6 +1213,7 @@ static void on_report(struct place *s)
 		s->since_ns = clock_mono_ns();
 		s->until_ns = 0;
 		p.fails = 0;
+		zygote_of(s, s->kind)->barren = 0;
 		watch_base(&s->watch, true);
 		if (s->kind == POOL_NODE) {
 			struct err e = { 0 };
@@ -1212,8 +1233,12 @@ static void on_report(struct place *s)
 	}
 	/* A recycled jar that is not clean, a step that failed, or a death. */
 	if (s->state == FORKING || s->state == BOOTING) {
+		struct zygote_end *z = zygote_of(s, s->kind);
 		struct err e = { 0 };
 
+		/* Told by the zygote itself: there was no birth. Once that is the jar's fault, again and again its own. */
+		if (got > 0 && z->pid && pid == z->pid && ++z->barren == BARREN_MAX)
+			end_zygote(z);
 		if (got > 0 && r.type == REPORT_ERROR)
 			e = r.err;
 		else
@@ -1303,6 +1328,7 @@ static void zygote_gone(struct zygote_end *z, const struct err *why)
 {
 	struct err e = { 0 };
 
+	z->barren = 0;
 	unwatch(&z->sock);
 	unwatch(&z->listener);
 	z->ready = false;
@@ -1349,9 +1375,12 @@ static void shelf_gone(struct shelf_end *h, const struct err *why)
 		if (&p.shelves[s->shelf] == h && (s->state == SLOTTING || s->state == JARRING))
 			give_up(s, &e);
 	}
-	for (int k = 0; k < ZYGOTES; k++)
-		if (h->zygotes[k].pid)
-			kill(h->zygotes[k].pid, SIGKILL);
+	for (int k = 0; k < ZYGOTES; k++) {
+		/* One that has not said its first word yet ends when it does. */
+		if (!h->zygotes[k].pid)
+			unwatch(&h->zygotes[k].sock);
+		end_zygote(&h->zygotes[k]);
+	}
 	h->retry_ns = clock_mono_ns() + ZYGOTE_RETRY_NS;
 }
 
@@ -1413,6 +1442,8 @@ static void start_zygote(struct shelf_end *h, int kind)
 	int fds[2] = { -1, p.lib };
 
 	z->retry_ns = 0;
+	if (z->sock >= 0 || z->pid)
+		return; /* one of a maker that is gone: its end brings the next */
 	if (make_channel(&z->sock, &fds[0], FROM_ZYGOTE, (unsigned)((h - p.shelves) * ZYGOTES + kind), &e) < 0) {
 		zygote_gone(z, &e);
 		return;
@@ -1435,7 +1466,7 @@ static void on_zygote(struct shelf_end *h, int kind)
 	uid_t uid = 0;
 	ssize_t got = hear(z->sock, &r, &fd, 1, &n, &pid, &uid, true);
 
-	if (got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && n == 1 && in_slot(&h->ids, uid) && is_alive(pid)) {
+	if (!z->pid && got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && n == 1 && in_slot(&h->ids, uid) && is_alive(pid)) {
 		z->listener = fd;
 		z->pid = pid;
 		z->ready = true;
@@ -1447,6 +1478,12 @@ static void on_zygote(struct shelf_end *h, int kind)
 	}
 	if (n)
 		close(fd);
+	/* It has nothing more to say. */
+	if (z->pid) {
+		unwatch(&z->sock);
+		end_zygote(z);
+		return;
+	}
 	/* A module that cannot be preloaded: it goes on without. All shelves find the same. */
 	if (got > 0 && r.type == REPORT_ERROR && r.err.kind == ERR_INPUT) {
 		if (h == &p.shelves[0] && z->tries == 0)
@@ -1457,11 +1494,7 @@ static void on_zygote(struct shelf_end *h, int kind)
 		zygote_gone(z, &r.err);
 		return;
 	}
-	/* Its end is told by SIGCHLD once its number is known. */
-	if (z->pid)
-		unwatch(&z->sock);
-	else
-		zygote_gone(z, NULL);
+	zygote_gone(z, NULL);
 }
 
 static int start_shelf(struct shelf_end *h, struct err *e)
@@ -1489,14 +1522,17 @@ static void on_shelf(struct shelf_end *h)
 	uid_t uid;
 	ssize_t got = hear(h->u.sock, &r, NULL, 0, &n, &pid, &uid, true);
 
-	if (got > 0 && r.type == REPORT_READY) {
+	if (got > 0 && r.type == REPORT_READY && !h->ready) {
 		h->ready = true;
 		for (int k = 0; k < ZYGOTES; k++)
 			start_zygote(h, k);
 		return;
 	}
+	/* It has nothing more to say: its end is told by SIGCHLD. */
 	unwatch(&h->u.sock);
-	if (got > 0 && r.type == REPORT_ERROR) {
+	if (h->u.pid)
+		kill(h->u.pid, SIGKILL);
+	if (got > 0 && r.type == REPORT_ERROR && !h->ready) {
 		notice(&r.err);
 		for (int k = 0; k < ZYGOTES; k++) {
 			h->zygotes[k].tries = ZYGOTE_TRIES + 1;
@@ -1585,7 +1621,8 @@ static int open_pool(struct err *e)
 		if (cgroup_has_v2(&p.cg_host)) {
 			if (p.rootless)
 				return err_set(e, ERR_SETUP, "warm jars are not made rootless in a delegated cgroup");
-			if (cgroup_make(&h->cg, &p.cg_host, h->ids.cgroup, h->ids.uids.start, h->ids.gids.start + SHELF_ZYGOTE_ID, e) < 0)
+			if (cgroup_make(&h->cg, &p.cg_host, h->ids.cgroup, h->ids.uids.start, h->ids.gids.start + SHELF_ZYGOTE_ID,
+					h->ids.uids.start + SHELF_ZYGOTE_ID, e) < 0)
 				return -1;
 			h->cg_made = true;
 		}
@@ -1910,6 +1947,9 @@ static void look(uint64_t now)
 		err_set(&e, ERR_INTERNAL, "a jar could not be %s in time", s->state == DYING ? "cleared away" : "made ready");
 		s->until_ns = now + STEP_LIMIT_NS;
 		if (s->state == DYING) {
+			/* Init cannot end while somebody has a dead child in its namespace: only those could that bear guests into it. */
+			for (int k = 0; k < ZYGOTES; k++)
+				end_zygote(&p.shelves[s->shelf].zygotes[k]);
 			notice(&e);
 			continue;
 		}

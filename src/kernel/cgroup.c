@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -424,7 +425,30 @@ int cgroup_host_inside(struct cgroup_host *out, const struct cgroup_host *h, con
 	return 0;
 }
 
-int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, gid_t group, struct err *e)
+/*
+ * Who may be moved through a v1 `tasks` file is decided by who *opened* it: root's descriptor in other hands (a zygote's, a maker's) would put any process of
+ * the host into a group, under its limits and under the kill that empties it. So it is opened as the user who will enter: it moves his own processes and
+ * nobody else's. Only for this one call; changing the id has made us undumpable, which children would inherit.
+ */
+static int open_tasks(int dir, uid_t enters)
+{
+	int fd, saved, dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+
+	if (hook_disabled("cgroup_opener"))
+		return openat(dir, "tasks", O_WRONLY | O_CLOEXEC);
+	if (fchownat(dir, "tasks", enters, (gid_t)-1, 0) < 0 || setresuid((uid_t)-1, enters, (uid_t)-1) < 0)
+		return -1;
+	fd = openat(dir, "tasks", O_WRONLY | O_CLOEXEC);
+	saved = errno;
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
+		abort(); /* cannot be: it is our saved id */
+	if (dumpable == 1)
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	errno = saved;
+	return fd;
+}
+
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, gid_t group, uid_t enters, struct err *e)
 {
 	struct cgroup g;
 
@@ -441,7 +465,7 @@ int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *nam
 		} else {
 			g.dir[c] = make_dir(h->ctl[c].parent, name, false);
 			if (g.dir[c] >= 0)
-				g.tasks[c] = openat(g.dir[c], "tasks", O_WRONLY | O_CLOEXEC);
+				g.tasks[c] = open_tasks(g.dir[c], enters);
 			if (g.tasks[c] < 0)
 				goto fail;
 		}

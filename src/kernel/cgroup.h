@@ -84,8 +84,9 @@ const char *cgroup_version_name(int version);
 const char *cgroup_ctl_name(int ctl);
 
 /* Makes the group `name` in every hierarchy. A leftover of that name is emptied, removed and made anew: the caller
- * holds the lock that makes the name its own. On v2 `owner`, and `group` unless it is -1, may clone processes into it. */
-int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, gid_t group, struct err *e);
+ * holds the lock that makes the name its own. On v2 `owner`, and `group` unless it is -1, may clone processes into it; on v1 processes of the user
+ * `enters` can enter through `tasks`. */
+int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, gid_t group, uid_t enters, struct err *e);
 /* The same host as seen from inside group `name`: what is made there is its child on v2, where a process may only clone into groups that have
  * an ancestor in common with its own which it may write to. */
 int cgroup_host_inside(struct cgroup_host *out, const struct cgroup_host *h, const char *name, struct err *e);

@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import jarlib  # noqa: E402
 import warm  # noqa: E402
-from cases import CASES, ROOT_MODE  # noqa: E402
+from cases import CASES, ROOT_MODE, WARM_RED  # noqa: E402
 
 ABSENT_SHARE = 0.10  # a suite full of ABSENT proves nothing
 
@@ -28,6 +28,7 @@ def case_id(name):
 def pytest_addoption(parser):
     parser.addoption("--no-red", action="store_true", help="leave out the guard-off variants")
     parser.addoption("--only-red", action="store_true", help="run nothing but the guard-off variants")
+    parser.addoption("--all-red", action="store_true", help="with warm jars: all guard-off variants, not one for each guard")
 
 
 def pytest_configure(config):
@@ -53,9 +54,11 @@ def pytest_generate_tests(metafunc):
     if "jar" not in metafunc.fixturenames:
         return
     variants = [""]
-    row = CASES.get(case_id(metafunc.function.__name__))
+    case = case_id(metafunc.function.__name__)
+    row = CASES.get(case)
     if row and red_wanted(metafunc.config) and not list(metafunc.definition.iter_markers("nored")):
-        variants += row.guards
+        few = jarlib.WARM and not metafunc.config.getoption("--all-red")
+        variants += [g for g in row.guards if not few or (case, g) in WARM_RED]
     metafunc.parametrize("jar", variants, indirect=True, ids=["on"] + [f"off:{g}" for g in variants[1:]])
 
 
@@ -75,9 +78,12 @@ def pytest_pyfunc_call(pyfuncitem):
     if not is_red(pyfuncitem):
         return None
     args = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    before = warm.one_shots()
     try:
         pyfuncitem.obj(**args)
     except AssertionError:
+        if jarlib.WARM and warm.one_shots() > before and not pyfuncitem.config.getoption("--all-red"):
+            pytest.fail("red, but not in a warm jar", pytrace=False)
         return True
     pytest.fail(f"stays green without {pyfuncitem.callspec.params['jar']}", pytrace=False)
 

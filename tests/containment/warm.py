@@ -37,6 +37,11 @@ def note(what):
     starts.setdefault(current_case(), Counter())[what] += 1
 
 
+def one_shots():
+    """Runs that could not be lines of a batch."""
+    return sum(n for c in starts.values() for what, n in c.items() if what.startswith("one-shot"))
+
+
 # ---- options to a request ------------------------------------------------------------------------
 
 def ms(text):

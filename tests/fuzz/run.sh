@@ -25,7 +25,7 @@ keep "$out/belljar_config.h" <<CONFIG
 #define BELLJAR_LIBEXECDIR "/nonexistent"
 CONFIG
 
-# The two build tools write sources of their own.
+# Build tools write sources of their own.
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/seccomp-gen" "$root/tools/seccomp-gen.c" -lseccomp -lcrypto
 "$out/seccomp-gen" | keep "$out/seccomp_filter.c"
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$root"/src/run/*yaml.c "$root"/src/base/*.c -lfyaml
@@ -45,11 +45,21 @@ for name in tree-sitter tree-sitter-python tree-sitter-bash tree-sitter-javascri
 done
 
 /usr/bin/python3 "$root/tools/embed.py" jar/allow.h allow_table "$root/allow/programs.txt" | keep "$out/allow_table.c"
+embed() {
+	symbol=$1
+	shift
+	/usr/bin/python3 "$root/tools/embed.py" jar/root.h "$symbol" "$@" | keep "$out/text_$symbol.c"
+}
+embed root_node_js "$root/src/guest/node/preload.js"
+embed root_driver_py "$root/src/guest/python/data.py" "$root/src/guest/python/driver.py"
+embed root_verifier_py "$root/src/guest/python/data.py" "$root/src/guest/python/verifier.py"
+embed root_driver_js "$root/src/guest/node/data.js" "$root/src/guest/node/driver.js"
+embed root_verifier_js "$root/src/guest/node/data.js" "$root/src/guest/node/verifier.js"
 
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
-for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/s*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
-	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c" "$out/nfkc.c"; do
+for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/[suw]*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
+	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c" "$out/nfkc.c" "$out"/text_*.c; do
 	case $source in */store/notary.c) continue ;; esac
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then

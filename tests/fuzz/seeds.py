@@ -87,6 +87,9 @@ def export(n, hide=(), prune=0):
     first = {"type": "belljar-receipts", "v": 1, "belljar": "0", "key": None}
     return b"\n".join([canonical(first), *([canonical(at)] if at else []), canonical(last), *lines, b""])
 
+UP = bytes([2, 0, 2, 1, 3, 0, 3, 1, 3, 2, 3, 3])  # makers and zygotes are there
+SLOT = b"".join(bytes([4, n]) for n in range(5)) + b"".join(bytes([5, n]) for n in range(5))
+GUEST = b"".join(bytes([5, n]) for n in range(5))
 
 SEEDS = {
     "check": {f"{name}-{sets}": bytes([language | sets << 2 | 0x60 * (sets == 1)]) + text
@@ -148,6 +151,14 @@ SEEDS = {
         "bytes": b'{"success":false,"language":"python","exception":{"type":"NameError","message":"name \'totl\' is not defined"}}\0tot\xff',
         "limits": b'{"success":false,"reason":"signal","signal":11,"limits_hit":["pids","disk"]}\0',
     },
+    "lines": {"two": b"\xff\x03" + b'{"code":"print(1)","id":"a","client":"b"}\n\n{"argv":["x"]}\n{"bad', "long": b"\x08\x02" + b"x" * 40 + b"\n{}\n" + b"y" * 9,
+              "exact": b"\x04\x00abcd\nabcde\n\n"},
+    "pool_front": {"run": bytes([0, 1, 0, 33, 0, 65, 0x80, 1, 1, 0, 1]) + b"\0" * 16, "cold": bytes([1, 0x41, 0x81, 6, 2, 1, 0]) + b"\0" * 16,
+                   "streams": bytes([0, 1, 0, 33, 0x81, 7, 2, 4, 0]) + b"\0" * 16, "notice": bytes([0x81, 8, 0, 0, 1]) + b"\0" * 16, "short": bytes([0x81, 1, 1, 0x81, 0])},
+    # which act, who; for the front: number, wall time, kind, flags, client, no garbage
+    "pool_keeper": {"run": UP + bytes([0, 1, 1, 9, 1, 0, 1, 0]) + SLOT * 3 + GUEST + bytes([5, 0, 6, 8]), "kept": UP + SLOT * 3 + bytes([0, 1, 2, 9, 1, 1, 1, 0]) + GUEST
+                    + bytes([6, 9, 0, 2, 2, 9, 0]) + SLOT * 2 + bytes([0, 5, 2, 6, 4, 0, 6, 2, 1, 0, 0, 7, 2]), "nonsense": UP + bytes([0x43, 1, 9, 3]) + b"\xff" * 30,
+                    "time": UP + SLOT * 3 + bytes([7, 200, 7, 255]), "node": UP + SLOT * 3 + bytes([0, 1, 3, 9, 2, 0, 1, 0]) + SLOT * 2},
     "base64": {"one": b"QQ==", "two": b"QUI=", "three": b"QUJD", "middle": b"QQ==QQ=="},
 }
 

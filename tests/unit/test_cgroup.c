@@ -215,7 +215,7 @@ TEST(leftovers_in_a_crowd)
 	if (h.version == CGROUP_NONE)
 		skip();
 	snprintf(name, sizeof(name), "unit-%d", getpid());
-	assert_int_equal(cgroup_make(&g, &h, name, 0, (gid_t)-1, &e), 0);
+	assert_int_equal(cgroup_make(&g, &h, name, 0, (gid_t)-1, 0, &e), 0);
 	assert_int_equal(pipe(up), 0);
 	for (int i = 0; i < CROWD; i++) {
 		pids[i] = fork();

@@ -105,12 +105,34 @@ TEST(every_kind_has_a_row)
 	assert_int_equal(err_info(ERR_NOT_EXEC)->exit_status, 126);
 }
 
+TEST(what_was_received_is_text)
+{
+	struct err e;
+
+	memset(&e, 'x', sizeof(e));
+	err_received(&e);
+	assert_int_equal(e.kind, ERR_INTERNAL);
+	assert_int_equal(strlen(e.msg), sizeof(e.msg) - 1);
+	assert_int_equal(strlen(e.hint), sizeof(e.hint) - 1);
+	assert_int_equal(strlen(e.step), sizeof(e.step) - 1);
+	memset(&e, 0, sizeof(e));
+	e.kind = ERR_SETUP;
+	strcpy(e.msg, "a\033[2Jb\nc \xc3\xa9");
+	err_received(&e);
+	assert_int_equal(e.kind, ERR_SETUP);
+	assert_string_equal(e.msg, "a?[2Jb?c \xc3\xa9");
+	memset(&e, 0, sizeof(e));
+	err_received(&e);
+	assert_true(e.kind == ERR_INTERNAL && e.msg[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(set_clears_what_was_there), cmocka_unit_test(sys_appends_errno_and_keeps_it),
 		cmocka_unit_test(everything_is_cut_not_overrun), cmocka_unit_test(wrap_puts_context_in_front),
 		cmocka_unit_test(the_first_hint_stands), cmocka_unit_test(null_is_allowed), cmocka_unit_test(every_kind_has_a_row),
+		cmocka_unit_test(what_was_received_is_text),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, fill_big, NULL);
