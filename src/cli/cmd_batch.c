@@ -2,20 +2,18 @@
 /* belljar batch: one request a line in, one result a line out. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/front.h"
 #include "kernel/caps.h"
 #include "run/batch.h"
 #include "run/client.h"
-#include "run/confine.h"
 #include "run/state.h"
 
 struct batch_options {
@@ -57,65 +55,18 @@ const struct opt_cmd cmd_batch_opts = {
 	.opts = batch_opts,
 };
 
-static const char *const preload_default[] = { "json", "re", "math", "collections", "itertools", "functools", "typing", "random", "datetime" };
-
 /* ---- the pool ---- */
-
-static int add_module(struct pool_open *p, const char *name, size_t len, struct err *e)
-{
-	bool good = len > 0 && len < POOL_MODULE_MAX;
-
-	for (size_t i = 0; good && i < len; i++)
-		good = (name[i] >= '0' && name[i] <= '9') || (name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
-		       name[i] == '_' || name[i] == '.';
-	if (!good)
-		return err_set(e, ERR_USAGE, "--preload: '%.*s' is not a module's name", (int)(len < 60 ? len : 60), name);
-	if (p->preload_count == POOL_PRELOAD_MAX)
-		return err_set(e, ERR_USAGE, "--preload: at most %d modules", POOL_PRELOAD_MAX);
-	memcpy(p->preload[p->preload_count++], name, len);
-	return 0;
-}
-
-static int set_preload(struct pool_open *p, const struct batch_options *o, const struct config *c, struct err *e)
-{
-	if (o->preload) {
-		for (const char *s = o->preload; *s;) {
-			size_t n = strcspn(s, ",");
-
-			if (add_module(p, s, n, e) < 0)
-				return -1;
-			s += n + (s[n] == ',');
-		}
-		return 0;
-	}
-	for (size_t i = 0; i < c->pool.preload.n; i++)
-		if (add_module(p, c->pool.preload.v[i], strlen(c->pool.preload.v[i]), e) < 0)
-			return -1;
-	for (size_t i = 0; !c->pool.preload.n && i < sizeof(preload_default) / sizeof(preload_default[0]); i++)
-		add_module(p, preload_default[i], strlen(preload_default[i]), e);
-	return 0;
-}
 
 static int set_pool(struct batch_setup *s, struct batch_options *o, const struct config *c, struct err *e)
 {
-	struct pool_open *p = &s->open;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	p->op = POOL_OPEN;
 	if (!o->jobs)
 		o->jobs = cpus > 0 && cpus < POOL_CEILING_MAX / 2 ? (uint64_t)cpus * 2 : POOL_CEILING_MAX;
-	if (c->pool.ceiling && o->jobs > c->pool.ceiling)
-		o->jobs = c->pool.ceiling;
-	/* Each run at once, as many that are made ahead of the next, and as many that are being cleared away. */
-	p->ceiling = (uint32_t)(c->pool.ceiling ? c->pool.ceiling : o->jobs * 3 + 6 < POOL_CEILING_MAX ? o->jobs * 3 + 6 : POOL_CEILING_MAX);
-	p->floor = (uint32_t)(c->pool.floor ? c->pool.floor : o->jobs < 4 ? 4 : o->jobs);
-	if (p->floor > p->ceiling)
-		p->floor = p->ceiling;
-	p->zygotes = (uint32_t)c->pool.zygotes;
-	p->disk_bytes = o->req.limits.disk_bytes;
-	p->recycle = o->recycle || c->pool.recycle;
+	if (front_pool(&s->open, &o->jobs, o->req.limits.disk_bytes, o->preload, o->recycle || c->pool.recycle, c, e) < 0)
+		return -1;
 	s->jobs = (size_t)o->jobs;
-	return set_preload(p, o, c, e);
+	return 0;
 }
 
 /* ---- files ---- */
@@ -186,44 +137,6 @@ static int resolve_folders(struct strlist *dirs, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* ---- rights ---- */
-
-static void raise_nofile(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
-		r.rlim_cur = r.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &r);
-	}
-}
-
-static int confine(const struct batch_options *o, const struct state_run *entry, struct arena *a, struct err *e)
-{
-	char state[400], *runs = arena_dup(a, entry->path);
-	struct confine c = { .state_dir = state, .files = &o->files_from };
-	bool weaker = false;
-
-	/* Made now, with what is in it: afterwards nothing above it can be. */
-	if (state_log_dir(state, sizeof(state), e) < 0 || state_dir(state, sizeof(state), e) < 0)
-		return -1;
-	*strrchr(runs, '/') = '\0';
-	c.runs_dir = runs;
-	if (confine_front(&c, &weaker, e) < 0)
-		return -1;
-	if (weaker && !o->quiet)
-		fprintf(stderr, "belljar: weaker on this host: no Landlock around the front (belljar doctor says more)\n");
-	return 0;
-}
-
-/* What this process needs of its rights until the files are open: reading and writing the caller's. */
-static int drop_rights(struct err *e)
-{
-	if ((caps_effective() & CAP_BIT(CAP_SETPCAP)) && caps_drop_bounding(e) < 0)
-		return -1;
-	return client_drop_rights(e);
-}
-
 static int check_options(const struct batch_options *o, const struct opt_rest *rest, struct err *e)
 {
 	if (rest->words.n != 1 || rest->dashes) {
@@ -251,12 +164,12 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	s->quiet = o->quiet;
 	s->progress = !o->quiet && isatty(2);
 	state_new_id(id);
-	raise_nofile();
+	front_raise_nofile();
 	if (check_options(o, rest, e) < 0 || set_pool(s, o, c, e) < 0 || resolve_folders(&o->files_from, a, e) < 0 ||
 	    open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 ||
 	    state_register(entry, id, arena_fmt(a, "batch %s", rest->words.v[0]), e) < 0)
 		return -1;
-	return confine(o, entry, a, e);
+	return front_confine(&o->files_from, entry, o->quiet, a, e);
 }
 
 int cmd_batch(int argc, char **argv)
@@ -276,7 +189,7 @@ int cmd_batch(int argc, char **argv)
 	/* First of all, before anything foreign is read: it fills its pool while we read our options. */
 	bool early = client_start(&client, true, &start_error) == 0;
 
-	if (drop_rights(&e) < 0)
+	if (front_drop_rights(&e) < 0)
 		return cli_error(&e);
 	opt_defaults(batch_opts, &o, &arena);
 	if (config_load(&config, &o.req, &arena, &e) < 0) {
@@ -330,8 +243,8 @@ int cmd_batch_debug(void)
 	struct state_run entry = { .fd = -1 };
 	struct err e = { 0 };
 
-	if (drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
-	    confine(&o, &entry, &arena, &e) < 0)
+	if (front_drop_rights(&e) < 0 || state_dir(path, sizeof(path), &e) < 0 || state_register(&entry, "exec-debug", "debug", &e) < 0 ||
+	    front_confine(&o.files_from, &entry, o.quiet, &arena, &e) < 0)
 		return cli_error(&e);
 	strncat(path, "/logs/debug-front", sizeof(path) - strlen(path) - 1);
 	try_it("open:log", open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));

@@ -18,7 +18,8 @@ int main(int argc, char **argv)
 
 	fd_fill_stdio();
 	unsetenv(SPAWN_ENV);
-	bool batch = argc > 1 && strcmp(argv[1], "batch") == 0;
+	/* Who runs much has a pool. */
+	bool batch = argc > 1 && (strcmp(argv[1], "batch") == 0 || strcmp(argv[1], "judge") == 0);
 	if (batch || (argc > 1 && strcmp(argv[1], "run") == 0)) {
 		int sock = spawn_keeper(batch, &e);
 

@@ -18,6 +18,7 @@
 static const struct cli_cmd commands[] = {
 	{ &cmd_run_opts, cmd_run },
 	{ &cmd_batch_opts, cmd_batch },
+	{ &cmd_judge_opts, cmd_judge },
 	{ &cmd_languages_opts, cmd_languages },
 	{ &cmd_ps_opts, cmd_ps },
 	{ &cmd_kill_opts, cmd_kill },

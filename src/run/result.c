@@ -99,7 +99,7 @@ static json_t *u64(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-static uint64_t memory_peak(const struct jar_evidence *ev)
+uint64_t result_memory_peak(const struct jar_evidence *ev)
 {
 	if (ev->cg.have & 1U << CGROUP_MEMORY || ev->cg.memory_peak_bytes > ev->rusage_maxrss_bytes)
 		return ev->cg.memory_peak_bytes;
@@ -122,7 +122,7 @@ static json_t *evidence(const struct step_result *s)
 	set(o, "wait_code", json_string(ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed"));
 	set(o, "wait_status", json_integer(ev->status));
 	set(o, "oom_kills", u64(ev->cg.oom_kills));
-	set(o, "memory_peak_bytes", u64(memory_peak(ev)));
+	set(o, "memory_peak_bytes", u64(result_memory_peak(ev)));
 	set(o, "memory_limit_hits", u64(ev->cg.memory_limit_hits));
 	set(o, "cpu_ns", u64(cpu_ns(ev)));
 	set(o, "cpu_throttled_ns", u64(ev->cg.throttled_ns));
@@ -227,7 +227,7 @@ static void set_step(json_t *o, const struct step_result *s)
 	set_streams(o, s);
 	set(o, "elapsed_s", real((double)ns / 1e9));
 	set(o, "cpu_s", real((double)cpu_ns(ev) / 1e9));
-	set(o, "max_memory_mb", json_real(round_to((double)memory_peak(ev) / (1 << 20), 1e-3)));
+	set(o, "max_memory_mb", json_real(round_to((double)result_memory_peak(ev) / (1 << 20), 1e-3)));
 	set(o, "pids_peak", u64(ev->cg.pids_peak));
 	set(o, "oom_kills", u64(ev->cg.oom_kills));
 }
@@ -357,5 +357,5 @@ void result_print_line(const struct result *r, bool always, bool colour)
 		fprintf(stderr, "belljar: completed (%s): %s %d, %.3f s, %.3f s CPU, %.1f MB\n", verdict_reason_name(v->reason),
 			v->exited ? "exit code" : "signal", v->exited ? v->exit_code : v->signal,
 			(double)(r->run.evidence.ended_ns - r->run.evidence.started_ns) / 1e9,
-			(double)cpu_ns(&r->run.evidence) / 1e9, (double)memory_peak(&r->run.evidence) / (1 << 20));
+			(double)cpu_ns(&r->run.evidence) / 1e9, (double)result_memory_peak(&r->run.evidence) / (1 << 20));
 }

@@ -28,6 +28,8 @@ struct result {
 	struct strlist deleted; /* files of --workspace that the program removed */
 };
 
+/* The highest memory use of one step. */
+uint64_t result_memory_peak(const struct jar_evidence *ev);
 /* The object on one line, with its line number in a batch (0: none), added to `out` with a line end. */
 int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out);
 /* The object as text, to be freed. */
