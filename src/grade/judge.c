@@ -29,6 +29,8 @@
 #define PROGRESS_MS  200
 #define SHOWN_MAX    2048 /* bytes of a stream that are kept for people */
 #define LINE_MAX     160  /* of a line that differs */
+#define AGAIN_FACTOR 5    /* of the wall clock, for a case that had too little of the CPU */
+#define STARVED	     20   /* it used at least 1/20 of the time that went by */
 #define BUILD_OUTPUT (4ULL << 20)
 
 enum phase { PHASE_FREE, PHASE_BUILD, PHASE_CASE, PHASE_CHECK };
@@ -46,6 +48,7 @@ struct slot {
 	struct judge_step *step;
 	/* of a case */
 	size_t number;
+	bool again; /* it had too little of the CPU the first time */
 	struct buf input, expected, output;
 	char *shown[2]; /* of its streams, should it fail */
 };
@@ -401,21 +404,40 @@ static void set_limits(const struct judge *j, struct jar_limits *out, const stru
 	out->output_bytes = out->log_bytes = l->output_bytes + 1;
 }
 
-static void begin_case(struct judge *j, size_t number)
+static void start_case(struct slot *s)
 {
-	struct slot *s = take_slot(j, PHASE_CASE);
-	const struct cases_case *c = &j->setup->cases->v[number];
+	struct judge *j = s->judge;
+	const struct cases_case *c = case_of(s);
 	struct err e = { 0 };
 
-	s->number = number;
 	program_request(j->setup->solution, j->setup->base, 0, &s->req, &s->arena);
 	if (load(j, &c->input, &s->input, &s->req.stdin_data, &s->req.stdin_len, &e) < 0) {
 		fail_case(s, &e);
 		return;
 	}
 	set_limits(j, &s->req.limits, &c->limits);
+	if (s->again)
+		s->req.limits.wall_ms *= AGAIN_FACTOR;
 	outcome_of(s)->limits = s->req.limits;
 	begin_run(s, &s->arena);
+}
+
+static void begin_case(struct judge *j, size_t number)
+{
+	struct slot *s = take_slot(j, PHASE_CASE);
+
+	s->number = number;
+	s->again = false;
+	start_case(s);
+}
+
+/* The wall clock ended a program that was at work all the time it was let: on a busy machine that says nothing about the program. */
+static bool was_starved(const struct slot *s, enum judge_verdict v)
+{
+	const struct judge_outcome *o = outcome_of(s);
+
+	return v == JUDGE_TLE && o->ev.v.reason == REASON_WALL_TIME && !s->again && !case_of(s)->limits.wall_ms && o->ev.cpu_ns * STARVED >= o->ev.wall_ns &&
+	       o->ev.cpu_ns < o->limits.cpu_ms * NS_PER_MS;
 }
 
 static void begin_check(struct slot *s)
@@ -447,6 +469,9 @@ static void begin_check(struct slot *s)
 	r->limits.cpu_ms = 10000;
 	r->limits.memory_bytes = at_least(r->limits.memory_bytes, 512ULL << 20);
 	set_limits(j, &r->limits, &j->setup->cases->checker.limits);
+	/* A busy machine is no reason to call the judge broken. */
+	if (!j->setup->cases->checker.limits.wall_ms)
+		r->limits.wall_ms = r->limits.cpu_ms * 5 + 10000;
 	r->limits.output_bytes = r->limits.log_bytes = 1 << 20;
 	/* Files are memory. */
 	r->limits.memory_bytes += bytes;
@@ -482,6 +507,17 @@ static void compare(struct slot *s)
 	finish_case(s, verdicts[r], r == COMPARE_SAME ? c->points : 0);
 }
 
+/* It died of its own size while it was copied into its jar: files are memory. */
+static bool is_too_large(const struct slot *s)
+{
+	const struct program *p = s->judge->setup->solution;
+	uint64_t bytes = p->file_count ? 0 : p->len;
+
+	for (size_t i = 0; i < p->file_count; i++)
+		bytes += p->files[i].len;
+	return s->res.verdict.status == STATUS_ERROR && bytes > s->req.limits.memory_bytes / 2;
+}
+
 static void end_case(struct slot *s)
 {
 	struct judge *j = s->judge;
@@ -490,6 +526,17 @@ static void end_case(struct slot *s)
 	const struct step_result *step = &s->res.run;
 
 	take_evidence(&o->ev, &s->res);
+	if (v == JUDGE_JE && is_too_large(s)) {
+		v = JUDGE_MLE;
+		snprintf(o->detail, sizeof(o->detail), "the program itself, a file in its jar, leaves no room in its memory limit");
+	}
+	if (was_starved(s, v) && !j->stopped && !is_dead(j, s->number)) {
+		run_result_done(&s->res);
+		arena_reset(&s->arena);
+		s->again = o->again = true;
+		start_case(s);
+		return;
+	}
 	if (v == JUDGE_AC) {
 		s->output.max = CASES_OUTPUT_MAX + 1;
 		/* Whole, since it was not past its limit. */

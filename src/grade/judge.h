@@ -47,6 +47,7 @@ struct judge_outcome {
 	/* the first difference; line 0: none */
 	uint64_t line, token;
 	const char *expected, *got; /* NULL: the text was over */
+	bool again;   /* run twice: the first time it had too little of the CPU */
 	bool checked; /* a checker ran */
 	struct judge_evidence checker;
 };

@@ -95,6 +95,8 @@ bool program_build_request(const struct program *p, const struct request *base, 
 	if (!words)
 		return false;
 	begin_request(p, base, p->with_count + 1, out, a);
+	/* A compiler's pages stay charged to the cgroup that it ran in: not one that a case is measured by. */
+	out->client = arena_fmt(a, "%s-build", p->client);
 	for (; *words; words++)
 		strlist_add(a, &out->argv, strcmp(*words, "{file}") == 0  ? arena_fmt(a, "/workspace/%s", p->name)
 					   : strcmp(*words, "{out}") == 0 ? OUT

@@ -110,6 +110,7 @@ static json_t *case_object(const struct cases_case *c, const struct judge_outcom
 	json_object_set_new(v, "detail", text_or_null(o->detail));
 	set_evidence(v, &o->ev);
 	json_object_set_new(v, "limits", limits_object(&o->limits));
+	json_object_set_new(v, "again", json_boolean(o->again));
 	json_object_set_new(v, "diff", diff_object(o));
 	json_object_set_new(v, "stdout", text(o->out));
 	json_object_set_new(v, "stderr", text(o->err));
