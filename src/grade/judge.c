@@ -21,7 +21,8 @@
  * Each run is in a jar that nothing ran in before. Expected answers are never in the jar of the solution, and its output is in the jar of the
  * checker only as a file. What decides is the kernel's evidence (judge_verdict.c) and bytes compared here (judge_compare.c).
  *
- * A look at the syntax, of languages that are not built, goes beside the first cases: when it fails, nothing that they did counts.
+ * A look at the syntax, of languages that are not built, goes beside the first cases. It only names a failure: what passes all cases is right, although
+ * something behind its last line cannot be parsed.
  *
  * The result does not depend on how many run at once: a failure ends the cases behind it, and what those did meanwhile is forgotten.
  */
@@ -70,6 +71,8 @@ struct judge {
 	size_t slot_count;
 	size_t running, builds; /* builds: that cases wait for */
 	bool stopped;		/* nothing is begun any more: a build failed, a signal */
+	bool unreadable;	/* its syntax is wrong: should a case fail, that was why */
+	bool impatient;		/* a second chance was in vain: there are no more */
 	bool signalled;
 	size_t next; /* case to be begun */
 	size_t done, failed;
@@ -250,6 +253,14 @@ static void stop(struct judge *j)
 			run_cancel(&j->slots[k].run);
 }
 
+static void blame_syntax(struct judge *j)
+{
+	if (j->stopped || !j->unreadable || !j->failed)
+		return;
+	j->result->verdict = JUDGE_CE;
+	stop(j);
+}
+
 /* ---- builds ---- */
 
 static uint64_t at_least(uint64_t v, uint64_t min)
@@ -322,7 +333,10 @@ static void end_build(struct slot *s)
 		s->shown[i] = shown_stream(&s->res.run.out[i], false);
 	k->out = arena_dup(j->arena, s->shown[0] ? s->shown[0] : "");
 	k->err = arena_dup(j->arena, s->shown[1] ? s->shown[1] : "");
-	if (k->verdict != JUDGE_AC) {
+	if (k->verdict == JUDGE_CE && k->syntax && !checker) {
+		j->unreadable = true;
+		blame_syntax(j);
+	} else if (k->verdict != JUDGE_AC) {
 		/* A checker that cannot be built is the judge's failure. */
 		j->result->verdict = checker ? JUDGE_JE : k->verdict;
 		stop(j);
@@ -358,6 +372,7 @@ static void finish_case(struct slot *s, enum judge_verdict v, double points)
 	if (v != JUDGE_AC && !j->stopped) {
 		j->failed++;
 		note_failure(j, s->number);
+		blame_syntax(j);
 	}
 	free_slot(s);
 }
@@ -436,7 +451,7 @@ static bool was_starved(const struct slot *s, enum judge_verdict v)
 {
 	const struct judge_outcome *o = outcome_of(s);
 
-	return v == JUDGE_TLE && o->ev.v.reason == REASON_WALL_TIME && !s->again && !case_of(s)->limits.wall_ms && o->ev.cpu_ns * STARVED >= o->ev.wall_ns &&
+	return v == JUDGE_TLE && o->ev.v.reason == REASON_WALL_TIME && !s->again && !s->judge->impatient && !case_of(s)->limits.wall_ms && o->ev.cpu_ns * STARVED >= o->ev.wall_ns &&
 	       o->ev.cpu_ns < o->limits.cpu_ms * NS_PER_MS;
 }
 
@@ -530,6 +545,8 @@ static void end_case(struct slot *s)
 		v = JUDGE_MLE;
 		snprintf(o->detail, sizeof(o->detail), "the program itself, a file in its jar, leaves no room in its memory limit");
 	}
+	if (s->again && v == JUDGE_TLE && o->ev.v.reason == REASON_WALL_TIME)
+		j->impatient = true;
 	if (was_starved(s, v) && !j->stopped && !is_dead(j, s->number)) {
 		run_result_done(&s->res);
 		arena_reset(&s->arena);

@@ -194,16 +194,13 @@ int program_built(struct program *p, const struct artifacts *files, uint64_t dis
 	}
 	if (build_command(p, files, out, &source, a, e) < 0)
 		return -1;
-	p->files = arena_alloc(a, (count + p->with_count + 1) * sizeof(*p->files));
+	p->files = arena_alloc(a, (count + 1) * sizeof(*p->files));
 	for (const struct artifact *f = files->list; f; f = f->next)
 		if (!f->dir)
 			p->files[p->file_count++] = (struct request_file){ .path = arena_fmt(a, "%s%s", out, f->path + strlen(OUT)), .content = f->data,
 									   .len = f->size, .mode = 0755 };
-	if (source) {
+	if (source)
 		p->files[p->file_count++] = (struct request_file){ .path = p->name, .content = p->code, .len = p->len, .mode = 0644 };
-		for (size_t i = 0; i < p->with_count; i++)
-			p->files[p->file_count++] = p->with[i];
-	}
 	return 0;
 }
 
@@ -212,6 +209,8 @@ void program_request(const struct program *p, const struct request *base, size_t
 	begin_request(p, base, p->file_count + p->with_count + room, out, a);
 	for (size_t i = 0; i < p->file_count; i++)
 		add_file(out, &p->files[i]);
+	for (size_t i = 0; i < p->with_count; i++)
+		add_file(out, &p->with[i]);
 	if (p->command.n) {
 		for (size_t i = 0; i < p->command.n; i++)
 			strlist_add(a, &out->argv, p->command.v[i]);
@@ -223,6 +222,4 @@ void program_request(const struct program *p, const struct request *base, size_t
 	out->code = p->code;
 	out->code_len = p->len;
 	out->code_name = p->name;
-	for (size_t i = 0; i < p->with_count; i++)
-		add_file(out, &p->with[i]);
 }

@@ -11,7 +11,7 @@ struct program {
 	const char *name;	     /* of its source in /workspace */
 	const char *code;
 	size_t len;
-	struct request_file *with; /* beside the source, whenever that is there */
+	struct request_file *with; /* beside it, when it is built and when it runs */
 	size_t with_count;
 	/* built: */
 	struct request_file *files;

@@ -90,7 +90,7 @@ CODE = {
 @pytest.mark.parametrize("verdict", CODE)
 def test_verdicts(desk, lang, verdict):
     if verdict == "MLE":
-        need("memory")
+        need("cgroup-memory")
     limits = {"time": "300ms", "memory": "64M", "output": "100K"} if verdict == "TLE" else {"memory": "64M", "output": "100K"}
     c = desk.judge(lang, CODE[verdict][lang], {"cases": THREE, "limits": limits})
     assert c["verdict"] == verdict and c["score"] == 0, str(c)
@@ -138,6 +138,27 @@ def test_more_languages(desk):
         assert c["verdict"] == "AC", f"{lang}: {c}"
         done += 1
     assert done, "none of them is installed"
+
+
+def test_syntax_names_failures_only(desk):
+    """What passes is right, whatever stands behind its end."""
+    c = desk.judge("bash", SUM["bash"] + "exit 0\nif ((( payload", THREE)
+    assert c["verdict"] == "AC" and c["compile"]["ok"] is False
+    c = desk.judge("bash", "echo 1\nexit 0\nif ((( payload", THREE, "--all")
+    assert c["verdict"] == "CE" and verdicts(c) == [None] * 3
+    # Syntax that only holds when the program has begun is no error.
+    c = desk.judge("bash", "shopt -s extglob\nread a b\ncase $a in !(x)) echo $((a + b));; esac\n", THREE)
+    assert c["verdict"] == "AC" and c["compile"]["ok"] is True
+
+
+def test_executables(desk):
+    source = desk.file("p.c", SUM["c"])
+    subprocess.run(["/usr/bin/gcc", "-o", desk.path / "p", source], check=True)
+    (desk.path / "p").chmod(0o755)
+    c = run("judge", desk.path / "p", "--cases", desk.file("cases.json", json.dumps(THREE)), "--json")
+    assert c["verdict"] == "AC" and c["language"] is None and c["compile"] is None
+    c = run("judge", "-", "--lang", "bash", "--cases", desk.path / "cases.json", "--json", input=SUM["bash"].encode())
+    assert c["verdict"] == "AC"
 
 
 # ---- comparison ----------------------------------------------------------------------------------
@@ -251,7 +272,7 @@ def test_points(desk):
 
 
 def test_limits_of_one_case(desk):
-    need("memory")
+    need("cgroup-memory")
     code = "x = bytearray(80 << 20)\nprint(3)"
     cases = [{"name": "small", "expected": "3", "limits": {"memory": "40M"}}, {"name": "large", "expected": "3"}]
     c = desk.judge("python", code, cases, "--all")
@@ -461,7 +482,7 @@ def test_floods_on_the_other_stream(desk):
 
 def test_memory_of_children_counts(desk):
     """A child is killed for memory, the parent says the right thing: past the limit all the same, and never a time-out."""
-    need("memory")
+    need("cgroup-memory")
     code = """import os, sys
 n = input()
 if os.fork() == 0:
@@ -476,7 +497,7 @@ print(eval(n.replace(' ', '+')))
 
 
 def test_a_program_that_is_too_large(desk):
-    need("memory")
+    need("cgroup-memory")
     c = hostile(desk, "volatile char x[60 << 20] = {1};\nint main(void) { return x[5]; }", "--disk", "300M", "-m", "48M", lang="c", cases=THREE[:1])
     assert verdicts(c) == ["MLE"], str(c)
     c = desk.judge("c", "volatile char x[60 << 20] = {1};\nint main(void) { return x[5]; }", THREE)

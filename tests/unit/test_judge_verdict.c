@@ -23,35 +23,36 @@ static enum judge_verdict judged(const struct jar_evidence *ev, uint64_t out, ui
 	return r;
 }
 
-#define EV(...) (&(struct jar_evidence){ .code = CLD_EXITED, __VA_ARGS__ })
-#define KILLED	.code = CLD_KILLED, .status = SIGKILL
+#define EV(...)	   (&(struct jar_evidence){ __VA_ARGS__ })
+#define EXITED(n)  .code = CLD_EXITED, .status = (n)
+#define KILLED	   .code = CLD_KILLED, .status = SIGKILL
 
 TEST(of_evidence)
 {
 	const uint64_t s = 1000000000ULL;
 
-	assert_int_equal(judged(EV(.status = 0), 1000, 1000), JUDGE_AC);
-	assert_int_equal(judged(EV(.status = 1), 0, 0), JUDGE_RE);
-	assert_int_equal(judged(EV(.status = 137), 0, 0), JUDGE_RE);
-	assert_int_equal(judged(EV(.status = 124), 0, 0), JUDGE_RE);
+	assert_int_equal(judged(EV(EXITED(0)), 1000, 1000), JUDGE_AC);
+	assert_int_equal(judged(EV(EXITED(1)), 0, 0), JUDGE_RE);
+	assert_int_equal(judged(EV(EXITED(137)), 0, 0), JUDGE_RE);
+	assert_int_equal(judged(EV(EXITED(124)), 0, 0), JUDGE_RE);
 	assert_int_equal(judged(EV(KILLED), 0, 0), JUDGE_RE);
 	assert_int_equal(judged(EV(.code = CLD_DUMPED, .status = SIGSEGV), 0, 0), JUDGE_RE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_CPU), 0, 0), JUDGE_TLE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_WALL), 0, 0), JUDGE_TLE);
 	/* It ended in the last moment, and had used too much. */
-	assert_int_equal(judged(EV(.status = 0, .cg.cpu_ns = s + 1), 0, 0), JUDGE_TLE);
-	assert_int_equal(judged(EV(.status = 0, .cg.cpu_ns = s), 0, 0), JUDGE_AC);
+	assert_int_equal(judged(EV(EXITED(0), .cg.cpu_ns = s + 1), 0, 0), JUDGE_TLE);
+	assert_int_equal(judged(EV(EXITED(0), .cg.cpu_ns = s), 0, 0), JUDGE_AC);
 	/* Memory is never told as time, nor as a crash, nor passed over. */
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_WALL, .cg.oom_kills = 1), 0, 0), JUDGE_MLE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_CPU, .cg.oom_kills = 1), 0, 0), JUDGE_MLE);
 	assert_int_equal(judged(EV(KILLED, .cg.oom_kills = 2), 0, 0), JUDGE_MLE);
-	assert_int_equal(judged(EV(.status = 1, .cg.oom_kills = 1), 0, 0), JUDGE_MLE);
-	assert_int_equal(judged(EV(.status = 0, .cg.oom_kills = 1), 0, 0), JUDGE_MLE);
+	assert_int_equal(judged(EV(EXITED(1), .cg.oom_kills = 1), 0, 0), JUDGE_MLE);
+	assert_int_equal(judged(EV(EXITED(0), .cg.oom_kills = 1), 0, 0), JUDGE_MLE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_MEMORY), 0, 0), JUDGE_MLE);
 	/* Either stream; also when nobody had time to end it. */
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_OUTPUT), 1001, 0), JUDGE_OLE);
-	assert_int_equal(judged(EV(.status = 0), 1001, 0), JUDGE_OLE);
-	assert_int_equal(judged(EV(.status = 0), 0, 1001), JUDGE_OLE);
+	assert_int_equal(judged(EV(EXITED(0)), 1001, 0), JUDGE_OLE);
+	assert_int_equal(judged(EV(EXITED(0)), 0, 1001), JUDGE_OLE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_SYSCALL), 0, 0), JUDGE_RE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_OUTSIDE), 0, 0), JUDGE_JE);
 	assert_int_equal(judged(EV(KILLED, .ended_by = JAR_ENDED_CANCELLED), 0, 0), JUDGE_JE);
