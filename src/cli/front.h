@@ -9,7 +9,8 @@
 
 /* CPUs that this process may use. */
 size_t front_cpus(void);
-/* Sizes of a pool for `*jobs` runs at once, which the configuration may lower. `preload`: A,B,C of the command line, NULL: the configuration's, else ours. */
+/* Sizes of a pool for `*jobs` runs at once, which the configuration may lower. `preload`: A,B,C of the command line, NULL: the
+ * configuration's, else ours. */
 int front_pool(struct pool_open *p, uint64_t *jobs, uint64_t disk_bytes, const char *preload, bool recycle, const struct config *c, struct err *e);
 /* As many descriptors as the system lets us have. */
 void front_raise_nofile(void);

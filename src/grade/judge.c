@@ -2,6 +2,7 @@
 /* Stdin tests: one program, many inputs, a verdict for each. */
 #include "grade/judge.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@
  * Each run is in a jar that nothing ran in before. Expected answers are never in the jar of the solution, and its output is in the jar of the
  * checker only as a file. What decides is the kernel's evidence (judge_verdict.c) and bytes compared here (judge_compare.c).
  *
- * A look at the syntax, of languages that are not built, goes beside the first cases. It only names a failure: what passes all cases is right, although
- * something behind its last line cannot be parsed.
+ * A look at the syntax, of languages that are not built, goes beside the first cases. It only names a failure: what passes all cases is
+ * right, although something behind its last line cannot be parsed.
  *
  * The result does not depend on how many run at once: a failure ends the cases behind it, and what those did meanwhile is forgotten.
  */
@@ -220,6 +221,7 @@ static struct slot *take_slot(struct judge *j, enum phase phase)
 {
 	struct slot *s = j->free_slots;
 
+	assert(s);
 	j->free_slots = s->next;
 	s->phase = phase;
 	j->running++;
@@ -451,8 +453,9 @@ static bool was_starved(const struct slot *s, enum judge_verdict v)
 {
 	const struct judge_outcome *o = outcome_of(s);
 
-	return v == JUDGE_TLE && o->ev.v.reason == REASON_WALL_TIME && !s->again && !s->judge->impatient && !case_of(s)->limits.wall_ms && o->ev.cpu_ns * STARVED >= o->ev.wall_ns &&
-	       o->ev.cpu_ns < o->limits.cpu_ms * NS_PER_MS;
+	if (v != JUDGE_TLE || o->ev.v.reason != REASON_WALL_TIME || s->again || s->judge->impatient || case_of(s)->limits.wall_ms)
+		return false;
+	return o->ev.cpu_ns * STARVED >= o->ev.wall_ns && o->ev.cpu_ns < o->limits.cpu_ms * NS_PER_MS;
 }
 
 static void begin_check(struct slot *s)

@@ -11,8 +11,9 @@
 /*
  * Theory of operation
  *
- * The build runs in a jar, like everything else that is foreign. What it leaves under OUT is brought out as any artifact is (plain files only, after
- * all in the jar is dead) and kept in the front's memory as bytes that nobody looks at; each run gets them as files of a jar that has seen nothing yet.
+ * The build runs in a jar, like everything else that is foreign. What it leaves under OUT is brought out as any artifact is (plain files
+ * only, after all in the jar is dead) and kept in the front's memory as bytes that nobody looks at; each run gets them as files of a jar
+ * that has seen nothing yet.
  * So one case has nothing of another's, and a compiler that was taken over has nothing but its own output to change.
  */
 
@@ -133,9 +134,7 @@ static const char *find_class(const struct program *p, const struct artifacts *f
 		base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
 		count++;
 		only = name;
-		if (strcmp(base, "Main") == 0)
-			named = name;
-		else if (!named && strlen(base) == stem && strncmp(base, p->name, stem) == 0)
+		if (strcmp(base, "Main") == 0 || (!named && strlen(base) == stem && strncmp(base, p->name, stem) == 0))
 			named = name;
 		for (char *c = name; *c; c++)
 			if (*c == '/')

@@ -188,12 +188,12 @@ int judge_print_json(const struct judge_setup *s, const struct judge_result *r)
 /* ---- the table ---- */
 
 /* Names, lines and complaints are a stranger's: nothing of them may steer a terminal, or begin a line of its own. */
-static void add_safe(struct buf *out, const char *s, bool lines)
+static void add_safe(struct buf *out, const char *s, size_t len, bool lines)
 {
 	struct escaper esc = { ESCAPE_TEXT };
-	auto_buf safe = BUF_INIT(strlen(s) * 4 + 64);
+	auto_buf safe = BUF_INIT(len * 4 + 64);
 
-	output_escape(&esc, s, strlen(s), &safe);
+	output_escape(&esc, s, len, &safe);
 	for (size_t i = 0; i < safe.len; i++) {
 		char c = safe.data[i];
 
@@ -206,6 +206,11 @@ static void add_safe(struct buf *out, const char *s, bool lines)
 		else
 			buf_add(out, &c, 1);
 	}
+}
+
+static void add_word(struct buf *out, const char *s)
+{
+	add_safe(out, s, strlen(s), false);
 }
 
 static const char *colour_of(enum judge_verdict v, bool colour)
@@ -221,10 +226,8 @@ static void add_stream(struct buf *out, const char *what, const char *s)
 		len--;
 	if (!len)
 		return;
-	auto_free char *copy = strndup(s, len);
-
 	buf_fmt(out, "    %s:\n      ", what);
-	add_safe(out, copy ? copy : "", true);
+	add_safe(out, s, len, true);
 	buf_str(out, "\n");
 }
 
@@ -232,7 +235,7 @@ static void add_line(struct buf *out, const char *what, const char *line)
 {
 	buf_fmt(out, "    %-9s ", what);
 	if (line)
-		add_safe(out, line, false);
+		add_word(out, line);
 	else
 		buf_str(out, "(nothing more)");
 	buf_str(out, "\n");
@@ -243,7 +246,7 @@ static void add_case(struct buf *out, const struct cases_case *c, const struct j
 	const char *name = judge_verdict_name(o->verdict);
 	auto_buf safe = BUF_INIT(1024);
 
-	add_safe(&safe, c->name, false);
+	add_word(&safe, c->name);
 	buf_fmt(out, "%-*s  %s%-4s%s", (int)width, safe.data ? safe.data : "", colour_of(o->verdict, colour), name ? name : "-",
 		colour && name ? "\033[0m" : "");
 	if (!name) {
@@ -255,7 +258,7 @@ static void add_case(struct buf *out, const struct cases_case *c, const struct j
 		buf_fmt(out, "  %g/%g", o->points, c->points);
 	if (o->verdict != JUDGE_AC && o->detail[0]) {
 		buf_str(out, "  ");
-		add_safe(out, o->detail, false);
+		add_word(out, o->detail);
 	}
 	buf_str(out, "\n");
 	if (o->line) {
@@ -272,7 +275,7 @@ static void add_step(struct buf *out, const char *what, const struct judge_step 
 	if (!k->there || k->verdict == JUDGE_AC || k->verdict == JUDGE_NOT_RUN)
 		return;
 	buf_fmt(out, "%s: ", what);
-	add_safe(out, k->detail, false);
+	add_word(out, k->detail);
 	buf_str(out, "\n");
 	add_stream(out, "stdout", k->out);
 	add_stream(out, "stderr", k->err);
@@ -296,7 +299,7 @@ int judge_print_table(const struct judge_setup *s, const struct judge_result *r,
 		add_case(&out, &c->v[i], &r->cases[i], width, colour);
 	for (size_t i = 0; i < c->subtask_count; i++) {
 		buf_str(&out, "subtask ");
-		add_safe(&out, c->subtasks[i].name, false);
+		add_word(&out, c->subtasks[i].name);
 		buf_fmt(&out, ": %g of %g points\n", r->subtask_passed[i] ? c->subtasks[i].points : 0, c->subtasks[i].points);
 	}
 	buf_fmt(&out, "%s%s%s: %zu of %zu passed", colour_of(r->verdict, colour), name ? name : "?", colour ? "\033[0m" : "", r->passed, c->count);

@@ -121,7 +121,9 @@ static const struct {
 	int code;
 	enum judge_verdict verdict;
 } checker_codes[] = {
-	{ 0, JUDGE_AC }, { 1, JUDGE_WA }, { 2, JUDGE_PE }, { 4, JUDGE_PE } /* testlib: dirt */, { 8, JUDGE_PE } /* unexpected end of file */, { 7, JUDGE_PC },
+	{ 0, JUDGE_AC }, { 1, JUDGE_WA }, { 2, JUDGE_PE }, { 7, JUDGE_PC },
+	{ 4, JUDGE_PE }, /* testlib: dirt */
+	{ 8, JUDGE_PE }, /* testlib: an unexpected end of file */
 };
 
 enum judge_verdict judge_verdict_of_checker(const struct verdict *v, const struct step_result *s, double points_max, double *points,
