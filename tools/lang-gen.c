@@ -66,6 +66,9 @@ int main(int argc, char **argv)
 		print_list("interpreters", l->interpreters);
 		print_list("compile", l->compile);
 		print_list("run", l->run);
+		print_list("build", l->build);
+		print_list("start", l->start);
+		print_list("readable", l->readable);
 		print_list("env", l->env);
 		print_list("version", l->version);
 		print_field("syntax_first", l->syntax_first);

@@ -18,7 +18,8 @@ int main(int argc, char **argv)
 
 	fd_fill_stdio();
 	unsetenv(SPAWN_ENV);
-	static const char *const pooled[] = { "batch", "test", "eval" };
+	/* Who runs much has a pool. */
+	static const char *const pooled[] = { "batch", "test", "eval", "judge" };
 	bool batch = false;
 	for (size_t i = 0; argc > 1 && i < sizeof(pooled) / sizeof(pooled[0]); i++)
 		batch = batch || strcmp(argv[1], pooled[i]) == 0;

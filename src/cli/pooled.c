@@ -3,6 +3,7 @@
 #include "cli/pooled.h"
 
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -74,6 +75,14 @@ static int set_preload(struct pool_open *p, const char *preload, const struct co
 	for (size_t i = 0; !c->pool.preload.n && i < sizeof(preload_default) / sizeof(preload_default[0]); i++)
 		add_module(p, preload_default[i], strlen(preload_default[i]), e);
 	return 0;
+}
+
+size_t pooled_cpus(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+	return n > 0 ? (size_t)n : 1;
 }
 
 int pooled_sizes(struct pool_open *p, uint64_t *jobs, const struct config *c, const char *preload, bool recycle, uint64_t disk_bytes, struct err *e)

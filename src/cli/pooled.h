@@ -17,6 +17,8 @@ struct pooled {
 
 /* First of all, before anything foreign is read: the keeper fills its pool while options are read; then rights go. */
 int pooled_start(struct pooled *p, struct err *e);
+/* CPUs that this process may use. */
+size_t pooled_cpus(void);
 /* The pool's sizes for that many runs at once (0: what fits this machine) and what its interpreters import. */
 int pooled_sizes(struct pool_open *open, uint64_t *jobs, const struct config *c, const char *preload, bool recycle, uint64_t disk_bytes, struct err *e);
 /* The last step before foreign bytes: listed in `belljar ps`, then confined. Folders in `files` stay readable. */

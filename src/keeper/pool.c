@@ -1703,7 +1703,8 @@ static int pool_run(const void *req, int *fds, struct err *e)
 		return err_set(e, ERR_INTERNAL, "not a run");
 	if (watch_check(&r->limits, e) < 0)
 		return -1;
-	if (!p.want.ceiling || !any_zygote(r->kind)) {
+	/* Only root may make the file system of a jar larger or smaller that is there already. */
+	if (!p.want.ceiling || !any_zygote(r->kind) || (p.rootless && r->limits.disk_bytes != p.want.disk_bytes)) {
 		tell_plain(POOL_REFUSED, r->run);
 		return 0;
 	}

@@ -191,6 +191,7 @@ struct artifact_reader {
 	struct artifact *file;
 	uint64_t left;
 	bool same, writing;
+	char *kept; /* its place in memory, NULL: not kept */
 	int old; /* the workspace's own, to compare with; -1: none */
 	struct sink sink;
 	/* The plain functions, not EVP: that would bring all of libcrypto into every start of belljar. */
@@ -209,6 +210,13 @@ static void begin_file(struct artifacts *x, struct artifact *a)
 	r->old = x->workspace ? sys_openat2(x->out, r->name, O_RDONLY | O_NONBLOCK, 0, BENEATH) : -1;
 	r->same = is_like(r->old, &r->rec);
 	r->writing = x->out >= 0 && !a->skipped && !a->git;
+	r->kept = NULL;
+	if (x->keep_bytes && r->rec.size > x->keep_bytes) {
+		refuse(x, a, "past the limit for all artifacts together");
+	} else if (x->keep_bytes) {
+		x->keep_bytes -= r->rec.size;
+		a->data = r->kept = arena_alloc(x->arena, (size_t)r->rec.size + 1);
+	}
 	SHA256_Init(&r->hash);
 	if (r->writing && !r->same && sink_begin(&r->sink, x, r->name, r->old, 0) < 0) {
 		refuse(x, a, "could not be written to the target folder");
@@ -221,6 +229,8 @@ static void add_data(struct artifacts *x, const char *block, size_t len)
 	struct artifact_reader *r = x->reader;
 
 	SHA256_Update(&r->hash, block, len);
+	if (r->kept)
+		memcpy(r->kept + (r->rec.size - r->left), block, len);
 	if (r->same && !same_bytes(r->old, block, len)) {
 		r->same = false;
 		if (r->writing && sink_begin(&r->sink, x, r->name, r->old, r->rec.size - r->left) < 0) {

@@ -15,6 +15,7 @@ struct artifact {
 	char sha256[65];
 	uint32_t mode;
 	const char *link;	/* a symlink's target: told, not made, unless for a workspace */
+	const char *data;	/* its bytes, where they are kept in memory */
 	const char *refused;	/* why it was not taken; NULL when it was */
 	const char *review;	/* a name that programs of the host act on by themselves */
 	bool dir, skipped, git, unchanged;	/* unchanged: the workspace has the same already */
@@ -30,6 +31,7 @@ struct artifacts {
 	bool incomplete; /* not everything in the jar could be listed */
 	int out;	/* folder to write to, -1: only tell */
 	bool workspace; /* copying changes back: folders, links and unchanged files too */
+	uint64_t keep_bytes; /* room for files in memory (the arena); 0: none is kept */
 	const char *skip; /* the request's own code, which was no file of the workspace */
 };
 

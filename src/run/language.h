@@ -7,13 +7,16 @@
 
 #include "base/err.h"
 
-/* Lists end with NULL. In commands "{file}" is the source's name, "{out}" the compiled program. */
+/* Lists end with NULL. In commands "{file}" is the source's name, "{out}" the compiled program, "{class}" (of `start`) the class to start. */
 struct language {
 	const char *name, *title;
 	const char *const *aliases, *const *endings, *const *interpreters; /* "python3" of a #! line */
 	const char *file;		 /* what -c and - are called in /workspace */
 	const char *const *compile;	 /* NULL: none */
 	const char *const *run;
+	/* Where one program is run many times: built once, then started each time. NULL: compile and run do it. */
+	const char *const *build, *const *start;
+	const char *const *readable;	 /* says by its exit status whether the source can be read; NULL: nobody does before it runs */
 	const char *const *env;		 /* K=V */
 	const char *const *syntax;	 /* says whether the code is right without running it: "{file}", or it reads standard input; NULL: none */
 	const char *const *syntax_again; /* asked when that says no: its yes counts (bash's extglob) */

@@ -20,6 +20,9 @@ static const struct {
 	{ "file", offsetof(struct language, file), false, true },
 	{ "compile", offsetof(struct language, compile), true, false },
 	{ "run", offsetof(struct language, run), true, true },
+	{ "build", offsetof(struct language, build), true, false },
+	{ "start", offsetof(struct language, start), true, false },
+	{ "readable", offsetof(struct language, readable), true, false },
 	{ "env", offsetof(struct language, env), true, false },
 	{ "syntax", offsetof(struct language, syntax), true, false },
 	{ "syntax_again", offsetof(struct language, syntax_again), true, false },
@@ -77,6 +80,10 @@ struct language *language_parse(const char *path, struct err *e)
 		}
 	if (l->warm && strcmp(l->warm, "python") != 0 && strcmp(l->warm, "node") != 0) {
 		err_set(e, ERR_INPUT, "%s: 'warm' is neither python nor node", path);
+		goto fail;
+	}
+	if (!l->build != !l->start) {
+		err_set(e, ERR_INPUT, "%s: 'build' and 'start' belong together", path);
 		goto fail;
 	}
 	if (doc)

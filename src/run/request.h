@@ -44,6 +44,7 @@ struct request {
 	struct jar_limits limits;
 	struct request_file *files;   /* from `files` of a request object and --file, in order */
 	size_t file_count, file_cap;
+	uint64_t keep_bytes;	      /* what `get` brings out is kept in memory, together up to so many bytes; 0: only told */
 	/* resolved by request_resolve() */
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */

@@ -52,6 +52,7 @@ struct result {
 
 /* A new one: an id and the time. Everything else is empty. */
 void result_begin(struct result *r);
+/* The highest memory use of one step. */
 uint64_t result_memory_peak(const struct jar_evidence *ev);
 
 /* The object on one line, with its line number in a batch, added to `out` without its receipt and its end: both come with result_end_line(). */

@@ -827,6 +827,7 @@ static void begin_export(struct run *x)
 	}
 	files->out = x->target;
 	files->workspace = r->workspace != NULL;
+	files->keep_bytes = r->keep_bytes;
 	if (r->workspace && r->lang && !r->code_in_workspace)
 		files->skip = r->code_name;
 	x->state = RUN_EXPORT;

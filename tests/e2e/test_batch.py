@@ -425,6 +425,13 @@ def test_what_the_pool_cannot_serve_gets_a_keeper_of_its_own():
 
 # ---- what the front may not do -------------------------------------------------------------------
 
+def test_a_disk_of_its_own():
+    """Rootless the keeper cannot resize what is there: such a run gets a jar of its own instead of an error."""
+    code = "import os; s = os.statvfs('/tmp'); print(s.f_blocks * s.f_frsize)"
+    got = results(batch([{"code": code, "limits": {"disk_bytes": n << 20}} for n in (16, 100, 300)]).out)
+    assert [int(r["stdout"]) >> 20 for r in got] == [16, 100, 300]
+
+
 def test_the_front_is_confined():
     p = start("batch", "-", stdin=subprocess.PIPE)
     try:

@@ -120,6 +120,14 @@ SEEDS = {
                b'"disk_bytes":65536,"pids":3,"nofile":100,"output_bytes":1024,"log_bytes":2048}}',
         "files": b'{"files":[{"path":"a","content":"x\\u0000y"},{"path":"/workspace/b","base64":"QUI=","mode":493},{"path":"c","source":"/x"}]}',
     },
+    "judge": {
+        "list": b'\0[{"stdin":"1 2","expected":"3"},{"name":"x","input":"","output":"","points":0}]',
+        "all": b'\1{"cases":[{"name":"a","stdin_base64":"QQ==","expected_file":"d/a.out","compare":{"mode":"float","rel":1e-3,"abs":0},'
+               b'"limits":{"time":"1s","wall":2.5,"memory":"64M","output":1000},"points":2.5},{"name":7,"stdin_file":"b","compare":"checker"}],'
+               b'"subtasks":[{"name":"s","weight":3,"cases":["a",7]}],"compare":"tokens","checker":{"file":"c.cpp","lang":"cpp","with":["t.h"],'
+               b'"limits":{"time":3}},"limits":{"time":0.5}}',
+        "compare": b'\2\0 1.0 nan -inf 1e400\n\r\n\xff1 NaN -Infinity 1E+400 ',
+    },
     "escape": {
         "osc52": b"\x1b]52;c;aGk=\x07", "colour": b"\x1b[1;31mred\x1b[0m", "c1": b"\xc2\x9b31m \x9b31m", "bidi": "a\u202eb\u2066".encode(),
         "cursor": b"\x1b[2J\x1b[10;20H\x1b[?1049h", "overlong": b"\xe0\x80\x9b\xf0\x80\x80\x9b\xed\xa0\x80", "text": "h\u00e9 \u20ac \U0001f600\n".encode(),
