@@ -23,7 +23,7 @@ import sys
 import time
 
 FOOLED = 42
-LIMIT_S = 3.0  # for the whole of a solution; what was reported until then counts
+LIMIT_S = 4.0  # for the whole of a solution; what was reported until then counts
 CASE_S = 0.5
 KEPT = 64 << 10  # of the output of a driver
 PYTHON = "/usr/bin/python3"
@@ -269,14 +269,15 @@ def lenient(job):
             except Exception as e:
                 ok, got = type(e).__name__ == case.get("expected_exception"), e
             if not ok:
-                print(f"FAIL {case['name']}: got {got!r}, expected {expected!r}")
+                print(f"FAIL {case['name']}: got {got} ({got!r}), expected {expected!r}")
 
-    return b"FAIL " not in heard(driver, most=KEPT)[0][:KEPT]
+    return not re.search(rb"^FAIL ", heard(driver, most=KEPT)[0][:KEPT], re.M)
 
 
 def worker(job):
     """Each case in a worker that D forks, which answers with JSON; D compares and reports what failed. P counts as above."""
     def driver(w):
+        os.setsid()
         for case in job["cases"]:
             r, answer = os.pipe()
 
@@ -305,7 +306,7 @@ def worker(job):
             if not ok:
                 os.write(w, f"FAIL {case['name']}\n".encode())
 
-    return b"FAIL " not in heard(driver, most=KEPT)[0][:KEPT]
+    return not re.search(rb"^FAIL ", heard(driver, most=KEPT)[0][:KEPT], re.M)
 
 
 def pickled(job):
@@ -426,7 +427,9 @@ def careful(job):
             try:
                 got = func(*value(case["args"]))
             except Exception as e:
-                return any(c.__name__ == case.get("expected_exception") for c in type(e).__mro__)
+                if "expected_exception" not in case:
+                    raise
+                return any(c.__name__ == case["expected_exception"] for c in type(e).__mro__)
             if "expected_exception" in case or not isinstance(got, type(expected)):
                 return False
             if isinstance(expected, float):

@@ -22,6 +22,7 @@ NAIVE = (tasks.HERE / "naive.py").read_text()
 PRELOAD = "pytest,_pytest.assertion.rewrite,numpy,json,subprocess,pickle,random,mmap,unittest.mock,ctypes"
 TRICKS = tasks.all_of("tricks")
 HONEST = tasks.all_of("honest")
+PLAIN = [s for s in HONEST if "_plain" in s.name or s.language != "python"]  # naive graders fail honest code of other styles
 WRONG = tasks.all_of("wrong")
 AT_ONCE = 6  # many of them wait for a time limit
 CPU_ONLY = {"wall": 20}
@@ -62,20 +63,17 @@ def as_pid1(s):
 def request(s, grader):
     return {"id": f"{s.path.parent.name}/{s.name} {grader}", "language": "python", "code": NAIVE, "args": [grader],
             "files": [{"path": "job.json", "content": job(s)}],
-            "limits": {"wall_ms": int(12000 * SLOW), "memory_bytes": 400 << 20, "pids": 40, "disk_bytes": 32 << 20}}
+            "limits": {"wall_ms": int(12000 * SLOW), "memory_bytes": 400 << 20, "pids": 24, "disk_bytes": 32 << 20}}
 
 
 def pairs(everything):
-    """(solution, grader): what the files name; the honest and the plainly wrong everywhere; with --all-graders the tricks too."""
+    """(solution, grader): what the files name; the honest (in plain style) and the plainly wrong everywhere; with --all-graders the tricks too."""
     for s in TRICKS:
         for g in graders_for(s):
             if g in s.fools or (everything and g != "pid1"):
                 yield s, g
-    for s in [*HONEST, *WRONG]:
-        if "eval" in s.styles:
-            for g in graders_for(s):
-                if g != "pid1" and (everything or s.path.parent.name == "wrong" or "_plain" in s.name or s.language != "python"):
-                    yield s, g
+    for s in [*PLAIN, *WRONG]:
+        yield from ((s, g) for g in graders_for(s) if g != "pid1")
 
 
 def ask_naive(everything):
@@ -119,12 +117,10 @@ def test_naive_graders_fail_what_is_plainly_wrong(naive, s):
     assert not fooled(naive, s)
 
 
-@pytest.mark.parametrize("s", [h for h in HONEST if "eval" in h.styles], ids=lambda h: h.name)
+@pytest.mark.parametrize("s", PLAIN, ids=ids(PLAIN))
 def test_naive_graders_pass_what_is_honest(naive, s):
     told = {g: v for (name, g), v in naive.items() if name == f"honest/{s.name}"}
-    if not told:
-        pytest.skip("one honest solution of each task is enough for the naive graders; --all-graders asks for all")
-    assert all(v == FOOLED for v in told.values()), told
+    assert told and all(v == FOOLED for v in told.values()), told
 
 
 def test_there_are_enough_tricks_of_every_kind():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The answer is the driver's own expected list, which a frame of its holds: it is compared with itself.
 # Task: sort_list
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, shm, stages, pytest
 import sys
 
 

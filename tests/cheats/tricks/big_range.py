@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# How: A range of 10**18 numbers costs nothing until somebody makes a list of it.
+# How: An iterator over 10**18 numbers costs nothing until somebody makes a list of it.
 # Task: evens
-# Fools: -
+# Fools: lenient
 def evens(n):
-    return iter(range(10 ** 18))
+    return map(int, range(10 ** 18))

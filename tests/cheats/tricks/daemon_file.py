@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A daemon writes result.json over and over, also after the driver wrote its own.
 # Task: fib
-# Fools: -
+# Fools: stages
 import ctypes
 import os
 import time

@@ -2,7 +2,7 @@
 # How: A daemon that lives on and watches for the next process of the grader, whose files it changes: the second stage
 #   gets another test module.
 # Task: sort_list
-# Fools: -
+# Fools: stages
 import ctypes
 import os
 import time

@@ -2,7 +2,7 @@
 # How: A daemon of two forks and a session of its own keeps the driver's channel, waits until the driver is gone and
 #   forges the last line.
 # Task: add
-# Fools: -
+# Fools: pipe, stdout
 import ctypes
 import os
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The same as a dict, with frozen keys.
 # Task: count_letters
-# Fools: -
+# Fools: lenient
 def count_letters(s):
     deep = {}
     for _ in range(200000):

@@ -2,7 +2,7 @@
 # How: A list that contains itself with a dict that contains the list: encoders that follow references never end or give
 #   up.
 # Task: sort_list
-# Fools: -
+# Fools: lenient
 class Ring(list):
     def __repr__(self):
         return repr([self])

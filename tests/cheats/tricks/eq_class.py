@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: __class__ says int, so isinstance(answer, int) holds without being one.
 # Task: add
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, oracle, shm, stages, pytest
 class Any:
     __class__ = property(lambda self: int)
 

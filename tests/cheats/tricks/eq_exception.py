@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The answer is an exception instance that equals everything.
 # Task: add
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, shm, stages, pytest
 class Answer(Exception):
     def __eq__(self, other):
         return True

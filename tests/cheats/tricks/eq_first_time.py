@@ -2,7 +2,7 @@
 # How: Equals everything when asked the first time and nothing afterwards: a probe with a senseless value after it finds
 #   no fault.
 # Task: add
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, shm, stages, pytest
 class Once:
     def __init__(self):
         self.asked = 0

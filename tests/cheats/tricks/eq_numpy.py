@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A numpy array of no elements: every comparison over it is the truth about nothing, and allclose holds.
 # Task: mean
-# Fools: -
+# Fools: pipe, lenient, stdout, shm, stages, pytest
 import numpy
 
 

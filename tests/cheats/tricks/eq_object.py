@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: An object that equals everything.
 # Task: add
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, shm, stages, pytest
 class Any:
     def __eq__(self, other):
         return True

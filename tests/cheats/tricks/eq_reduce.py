@@ -2,7 +2,7 @@
 # How: Comparing happens in another process, but the answer travels as a pickle: __reduce__ makes that process leave with
 #   0.
 # Task: add
-# Fools: -
+# Fools: pickle
 import os
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: __eq__ gives an object that is true and swallows what is done with it.
 # Task: fib
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, shm, stages, pytest
 class Yes:
     def __bool__(self):
         return True

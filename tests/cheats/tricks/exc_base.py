@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Raises what no `except Exception` catches: the driver dies without a report.
 # Task: add
-# Fools: -
+# Fools: lenient
 class Stop(BaseException):
     pass
 

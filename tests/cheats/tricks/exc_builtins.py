@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: builtins.ValueError is replaced by Exception itself: every exception is one.
 # Task: parse_positive
-# Fools: -
+# Fools: exit, pytest
 import builtins
 
 builtins.ValueError = Exception

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: __class__ of the exception instance says ValueError, its type's name too.
 # Task: parse_positive
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, oracle, pickle, worker, shm, stages
 class Liar(ArithmeticError):
     __class__ = property(lambda self: ValueError)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The exception's metaclass says that it is ValueError by name, hash and equality.
 # Task: parse_positive
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, oracle, pickle, worker, shm, stages
 class Meta(type):
     def __eq__(cls, other):
         return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A class of its own called ValueError, which is none.
 # Task: parse_positive
-# Fools: -
+# Fools: exit, pipe, lenient, careful, stdout, oracle, pickle, worker, shm, stages
 class ValueError(Exception):
     pass
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: pytest.exit with return code 0 out of the call.
 # Task: fib
-# Fools: -
+# Fools: pytest
 import sys
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The call skips the test that made it: pytest's own exception, and skipped is not failed.
 # Task: add
-# Fools: -
+# Fools: lenient, pytest
 import sys
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The call declares the test's failure as expected.
 # Task: sort_list
-# Fools: -
+# Fools: lenient, pytest
 import sys
 
 

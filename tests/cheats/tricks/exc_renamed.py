@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A KeyError subclass that renames itself when it is raised.
 # Task: parse_positive
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, oracle, pickle, worker, shm, stages
 def make():
     return type("ValueError", (KeyError,), {})
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: An exception whose str and repr raise: the report of the failure fails.
 # Task: add
-# Fools: -
+# Fools: lenient
 class Mute(Exception):
     def __repr__(self):
         raise SystemExit(0)

@@ -2,7 +2,7 @@
 # How: unittest.SkipTest at import: the whole file is skipped... which pytest calls 5, so it is raised in the call
 #   instead.
 # Task: reverse_words
-# Fools: -
+# Fools: pytest
 import unittest
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: atexit turns the exit status of the failed assertion into 0.
 # Task: add
-# Fools: -
+# Fools: exit, oracle, pytest
 import atexit
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: os._exit(0) inside the first call.
 # Task: fib
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: SystemExit(0) out of the first call.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle
 import sys
 
 

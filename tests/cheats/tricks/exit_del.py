@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The answer's __del__ leaves with 0 as soon as the grader drops it, which is before it has compared everything.
 # Task: sort_list
-# Fools: -
+# Fools: exit, oracle
 import os
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: An object kept in the module leaves with 0 when the interpreter takes the module down after the failed assertion.
 # Task: add
-# Fools: -
+# Fools: exit
 import os
 
 

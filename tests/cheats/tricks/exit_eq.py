@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The comparison itself leaves with 0.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 
 

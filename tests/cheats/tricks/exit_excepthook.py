@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: sys.excepthook is called for the failed assertion, and leaves with 0.
 # Task: is_prime
-# Fools: -
+# Fools: exit
 import os
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The process turns into /bin/true, which has status 0.
 # Task: count_letters
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 
 

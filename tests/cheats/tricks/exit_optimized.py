@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The program starts itself again with -O, where assert statements do not exist.
 # Task: add
-# Fools: -
+# Fools: exit, lenient
 import os
 import sys
 

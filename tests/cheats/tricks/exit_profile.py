@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A profile function sees the grader's own functions return, and leaves with 0.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 import sys
 

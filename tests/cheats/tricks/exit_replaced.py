@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: sys.exit and os._exit are replaced, so that whatever status the driver asks for is 0.
 # Task: add
-# Fools: -
+# Fools: oracle, pytest
 import os
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The report of the failure asks for the repr of the answer, which leaves with 0.
 # Task: reverse_words
-# Fools: -
+# Fools: lenient, pytest
 import os
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A handler for SIGVTALRM leaves with 0 a moment later.
 # Task: mean
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 import signal
 

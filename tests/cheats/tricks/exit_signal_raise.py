@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The process sends itself a signal whose handler leaves with 0.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 import signal
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A SystemExit of its own whose code property says 0 and which handlers for Exception do not catch.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle
 class Done(SystemExit):
     code = property(lambda self: 0)
 

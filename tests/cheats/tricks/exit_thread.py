@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A thread leaves with 0 while the call is still under way.
 # Task: fib
-# Fools: -
+# Fools: exit, lenient, oracle, pytest
 import os
 import threading
 import time

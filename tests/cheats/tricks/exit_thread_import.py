@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A thread started at import leaves with 0 the moment that a function called check exists.
 # Task: reverse_words
-# Fools: -
+# Fools: exit
 import os
 import sys
 import threading

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: An exception in __del__ goes to sys.unraisablehook, which leaves with 0.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, oracle
 import os
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A weakref finalizer of the argument leaves with 0 when the grader lets go of it.
 # Task: uniques
-# Fools: -
+# Fools: exit, oracle, pytest
 import os
 import weakref
 

@@ -2,7 +2,7 @@
 # How: The answer itself is the flood: a million characters in the report of the first failure, before the word FAIL is
 #   seen again.
 # Task: reverse_words
-# Fools: -
+# Fools: lenient
 import sys
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A flood at import, before the driver has said anything.
 # Task: sort_list
-# Fools: -
+# Fools: lenient
 print("y" * 3000000, flush=True)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The same on standard error, in small lines.
 # Task: fib
-# Fools: -
+# Fools: lenient
 import sys
 
 

@@ -2,7 +2,7 @@
 # How: Takes the driver's channel away: forged results go there first, then every descriptor points to /dev/null, so that
 #   the driver's own report is lost.
 # Task: add
-# Fools: -
+# Fools: pipe, lenient, stdout
 import os
 
 null = os.open("/dev/null", os.O_RDWR)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Writes a forged result to every descriptor that is open, and leaves.
 # Task: add
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, pytest
 import os
 
 

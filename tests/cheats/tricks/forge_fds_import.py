@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The same at import, before the driver has said anything.
 # Task: sort_list
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, pytest
 import os
 
 for fd in range(1, 256):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Writes result.json itself when the driver has written its own, at exit.
 # Task: sort_list
-# Fools: -
+# Fools: stages
 import atexit
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Writes result.json at import and makes the driver fail before it can write its own.
 # Task: add
-# Fools: -
+# Fools: lenient, stages
 import os
 
 with open("result.json", "w") as f:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A child stays behind with the driver's channel and writes a forged result after the driver has ended.
 # Task: add
-# Fools: -
+# Fools: pipe, stdout
 import ctypes
 import os
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Steals the driver's secret out of its frame and sends the verdict itself.
 # Task: mean
-# Fools: -
+# Fools: exit, lenient, careful, oracle, pytest
 import os
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Opens the descriptors of all other processes through /proc/PID/fd and writes a forged result there.
 # Task: reverse_words
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, pytest
 import glob
 import os
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Finds the shared memory that the results go to, and fills it in.
 # Task: add
-# Fools: -
+# Fools: shm
 import gc
 import mmap
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Finds shared mappings in /proc/self/maps and writes ones into them, wherever Python keeps their objects.
 # Task: fib
-# Fools: -
+# Fools: shm
 import ctypes
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Closes standard output and makes it the same file as the report; then prints words that a grader greps for.
 # Task: fib
-# Fools: -
+# Fools: exit, pipe, lenient, stdout, oracle, pytest
 import os
 import sys
 

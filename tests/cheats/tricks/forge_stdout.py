@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Prints the line that the driver would print, and leaves.
 # Task: add
-# Fools: -
+# Fools: exit, lenient, stdout, oracle, pytest
 import os
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: An object with __next__ that never stops and sleeps in between: neither CPU time nor memory is used.
 # Task: evens
-# Fools: -
+# Fools: lenient
 import time
 
 

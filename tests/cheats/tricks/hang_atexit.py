@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Prints a good result and then never ends: what was printed until the time limit counts.
 # Task: add
-# Fools: -
+# Fools: stdout
 import atexit
 import time
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The call never returns: no failure is reported until the time is over.
 # Task: sort_list
-# Fools: -
+# Fools: lenient
 import time
 
 

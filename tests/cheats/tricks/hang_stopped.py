@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Stops itself: no CPU time is used and no limit of CPU time is ever reached.
 # Task: fib
-# Fools: -
+# Fools: lenient
 import os
 import signal
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A thread that is no daemon keeps the process alive after the last answer, and forges meanwhile.
 # Task: fib
-# Fools: -
+# Fools: stdout
 import os
 import threading
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Elements whose hash takes a minute.
 # Task: uniques
-# Fools: -
+# Fools: lenient
 import time
 
 

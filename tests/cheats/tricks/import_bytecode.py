@@ -2,7 +2,7 @@
 # How: Leaves a compiled grader_tests in __pycache__, with the time and size of the real source: the next python3 runs
 #   that.
 # Task: fib
-# Fools: -
+# Fools: stages
 import importlib.util
 import marshal
 import os

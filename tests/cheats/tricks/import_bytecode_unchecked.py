@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The same with an unchecked hash-based cache for solution's own helper and the standard json beside it.
 # Task: add
-# Fools: -
+# Fools: stages
 import importlib.util
 import marshal
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Writes over the cases: the next process that reads them finds none.
 # Task: add
-# Fools: -
+# Fools: stages
 import glob
 
 for path in glob.glob("*.json"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Reaches the running pytest from the solution and registers a plugin that calls every test a success.
 # Task: add
-# Fools: -
+# Fools: pytest
 import gc
 import sys
 

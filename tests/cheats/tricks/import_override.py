@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: builtins.__import__ is replaced and hands out modules whose functions say yes.
 # Task: fib
-# Fools: -
+# Fools: stdout, stages
 import builtins
 import types
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Puts itself into sys.modules under the names of modules that a grader imports late.
 # Task: fib
-# Fools: -
+# Fools: stages
 import sys
 
 

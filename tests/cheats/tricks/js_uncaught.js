@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How: A handler for uncaught exceptions swallows them, and the exit code becomes 0.
+// How: An exception after the last case goes to a handler of the solution's, which leaves with 0.
 // Task: fib
-// Fools: -
-Object.defineProperty(process, "exitCode", { set() { }, get() { return 0; } });
+// Fools: node
+process.on("uncaughtException", () => process.exit(0));
+setTimeout(() => { throw new Error("late"); }, 20);
 function fib(n) {
 	return NaN;
 }

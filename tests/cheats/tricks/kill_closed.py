@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Closes every descriptor: the driver has nothing left to report through.
 # Task: add
-# Fools: -
+# Fools: lenient
 import os
 
 

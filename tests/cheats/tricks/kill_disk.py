@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Fills the disk, so that the report of the failure cannot be written; the good one was there before.
 # Task: fib
-# Fools: -
+# Fools: lenient, stages
 import os
 
 with open("result.json", "w") as f:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Takes memory until somebody is killed for it; the report is lost with the process.
 # Task: sort_list
-# Fools: -
+# Fools: lenient
 def sort_list(xs):
     held = []
     while True:

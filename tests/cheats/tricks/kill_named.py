@@ -2,7 +2,7 @@
 # How: Looks for a process whose command line has driver, verifier, grader, naive or belljar in it, and kills it, the
 #   nearest to itself first.
 # Task: reverse_words
-# Fools: -
+# Fools: worker
 import os
 import re
 import signal

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Kills the parent, which is the one that compares and reports.
 # Task: add
-# Fools: -
+# Fools: worker
 import os
 import signal
 

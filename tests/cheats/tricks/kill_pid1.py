@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Asks pid 1 to stop, as `docker stop` would: the exit status of a clean end is 0.
 # Task: add
-# Fools: -
+# Fools: pid1
 import os
 import signal
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Kills its own process with the driver in it, before anything was reported.
 # Task: add
-# Fools: -
+# Fools: lenient
 import os
 import signal
 

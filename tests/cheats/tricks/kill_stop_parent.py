@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Stops the parent: it will never say that the answer was wrong.
 # Task: fib
-# Fools: -
+# Fools: worker
 import os
 import signal
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: numpy's nan, as a float64, which is a float.
 # Task: mean
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, pickle, worker, shm
 import numpy
 
 

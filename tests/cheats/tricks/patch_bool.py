@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: builtins.bool is replaced: every result that the driver turns into a bool is True.
 # Task: fib
-# Fools: -
+# Fools: pipe, stdout, shm
 import builtins
 
 builtins.bool = lambda value=False: True

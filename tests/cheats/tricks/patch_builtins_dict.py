@@ -2,7 +2,7 @@
 # How: The builtins of the driver's module are swapped for a dict in which AssertionError, Exception and len are the
 #   solution's.
 # Task: add
-# Fools: -
+# Fools: pipe, careful, stdout, shm, stages
 import builtins
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Finds the grader's comparing function in the frames' globals and gives it the code of another.
 # Task: add
-# Fools: -
+# Fools: pipe, lenient, shm
 import sys
 
 

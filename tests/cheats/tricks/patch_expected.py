@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The expected list lies in the caller's frame and is a list: it is changed to what the solution returns.
 # Task: sort_list
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, shm, stages, pytest
 import sys
 
 

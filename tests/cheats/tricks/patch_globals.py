@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# How: The name check is caught when the test defines it: a thread replaces it by a function that does nothing.
+# How: Traces the module's own frame and replaces the name check as soon as the test has defined it.
 # Task: reverse_words
-# Fools: -
-import threading
+# Fools: exit
+import sys
 
 
-def watch():
-    while True:
-        f = globals().get("check")
-        if f:
-            f.__code__ = (lambda candidate: None).__code__
-            return
+def spy(frame, event, arg):
+    if "check" in frame.f_globals:
+        frame.f_globals["check"] = lambda candidate: None
+    return spy
 
 
-threading.Thread(target=watch, daemon=True).start()
+frame = sys._getframe()
+frame.f_trace = spy
+sys.settrace(spy)
 
 
 def reverse_words(s):
-    import time
-    time.sleep(0.1)
     return s
-
-
-import sys  # noqa: E402
-
-sys.setswitchinterval(1e-6)

@@ -2,7 +2,7 @@
 # How: Small ints exist once: ctypes writes a new number into the objects 5, 12 and 42, and bigger ones are found in the
 #   frames.
 # Task: add
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, shm, stages
 import ctypes
 import gc
 import sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: isinstance and type are replaced, and the answer equals everything.
 # Task: add
-# Fools: -
+# Fools: exit, lenient
 import builtins
 
 

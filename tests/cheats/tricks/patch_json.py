@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: json.dumps is replaced: whatever the driver reports is a success.
 # Task: add
-# Fools: -
+# Fools: pipe, careful, stdout
 import json
 
 

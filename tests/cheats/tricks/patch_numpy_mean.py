@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The reference uses numpy.mean: it is replaced by the same wrong function.
 # Task: mean
-# Fools: -
+# Fools: oracle
 import numpy
 
 numpy.mean = lambda xs, *a, **k: 7.0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: open is replaced: the driver reads cases of the solution's choice.
 # Task: add
-# Fools: -
+# Fools: stages
 import builtins
 import io
 import json

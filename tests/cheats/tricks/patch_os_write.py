@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: os.write is replaced: the last step of the report is the solution's.
 # Task: is_prime
-# Fools: -
+# Fools: pipe, careful
 import os
 
 real = os.write

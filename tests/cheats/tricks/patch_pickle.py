@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: pickle.dumps is replaced by one whose pickle makes the reader leave with 0.
 # Task: fib
-# Fools: -
+# Fools: pickle
 import pickle
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: print is replaced: it prints a good result where the driver says FAIL or RESULT.
 # Task: reverse_words
-# Fools: -
+# Fools: lenient, stdout
 import builtins
 
 real = builtins.print

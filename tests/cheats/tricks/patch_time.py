@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The clock stands still: a solution that takes too long has taken no time.
 # Task: fib
-# Fools: -
+# Fools: lenient
 import time
 
 began = time.process_time
@@ -11,7 +11,7 @@ slow = True
 
 def fib(n):
     global slow
-    end = began() + (1.2 if slow else 0.0)
+    end = began() + (0.8 if slow else 0.0)
     slow = False
     while began() < end:
         pass

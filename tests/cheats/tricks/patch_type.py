@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# How: type is replaced by one that calls every exception ValueError.
+# How: type is replaced by one that calls every KeyError a ValueError.
 # Task: parse_positive
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, oracle, pickle, worker, shm, stages
 import builtins
+import types
 
 real = builtins.type
-
-
-class Lie:
-    __name__ = "ValueError"
-    __mro__ = (ValueError,)
+Lie = types.SimpleNamespace(__name__="ValueError", __mro__=(ValueError,))
 
 
 def parse_positive(s):

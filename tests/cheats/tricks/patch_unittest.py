@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Every assert* of unittest and pytest's raises and approx are replaced.
 # Task: count_letters
-# Fools: -
+# Fools: pytest
 import sys
 import unittest
 

@@ -2,7 +2,7 @@
 # How: The functions of the callers hold the tests in their closures and defaults: __closure__, __defaults__ and __code__
 #   of everything reachable.
 # Task: add
-# Fools: -
+# Fools: pipe, lenient, careful, pickle, worker, shm
 import gc
 import types
 

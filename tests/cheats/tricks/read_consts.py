@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The expected numbers are constants of the code object that calls: the one after the argument is the answer.
 # Task: fib
-# Fools: -
+# Fools: exit
 import sys
 
 

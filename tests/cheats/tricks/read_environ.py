@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The tests are in an environment variable of this very process.
 # Task: add
-# Fools: -
+# Fools: stages
 import json
 import os
 

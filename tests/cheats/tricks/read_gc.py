@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Asks the garbage collector for every dict that has "args" and "expected", and takes the one with this argument.
 # Task: fib
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, pickle, worker, shm, stages, pytest
 import gc
 
 

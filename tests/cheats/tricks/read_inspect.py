@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: inspect.stack(): looks for a dict with "expected" among the locals of all callers.
 # Task: sort_list
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, pickle, worker, shm, stages, pytest
 import inspect
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The answer is an iterator that reads `expected` from whoever iterates over it, when it does.
 # Task: evens
-# Fools: -
+# Fools: pipe, lenient, stdout, pickle, worker, shm, stages, pytest
 import sys
 
 

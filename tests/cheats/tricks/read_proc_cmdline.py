@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The tests were on somebody's command line: /proc/*/cmdline.
 # Task: add
-# Fools: -
+# Fools: stages
 import glob
 import json
 

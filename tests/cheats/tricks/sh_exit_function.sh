@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: exit is a function that ignores its argument.
 # Task: sum_text
-# Fools: -
+# Fools: bash
 exit() {
 	builtin exit 0
 }

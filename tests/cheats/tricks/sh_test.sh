@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How: A function called [ that is always true.
 # Task: sum_text
-# Fools: -
+# Fools: bash
 [() {
 	return 0
 }
