@@ -60,6 +60,7 @@ class Solution:
         self.how = " ".join(fields.get("How", "").replace("\n#", " ").replace("\n//", " ").split())
         self.task = fields["Task"].strip()
         self.fools = fields.get("Fools", "").replace(",", " ").split()
+        self.sometimes = fields.get("Sometimes", "").replace(",", " ").split()  # by luck: who comes first
         self.func = fields.get("Func", self.task).strip()
         self.styles = fields.get("Styles", "test eval").split()  # honest ones: which of the two grade it
 

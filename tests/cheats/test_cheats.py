@@ -24,8 +24,8 @@ TRICKS = tasks.all_of("tricks")
 HONEST = tasks.all_of("honest")
 PLAIN = [s for s in HONEST if "_plain" in s.name or s.language != "python"]  # naive graders fail honest code of other styles
 WRONG = tasks.all_of("wrong")
+SHOWN = 2  # of the graders that a trick names; --all-graders asks all of them, also those that it does not name
 AT_ONCE = 6  # many of them wait for a time limit
-CPU_ONLY = {"wall": 20}
 REASONS = {"wrong_value", "wrong_type", "exception", "no_exception", "timeout", "memory", "crashed", "exited", "unencodable", "output",
            "missing_function", "load_error", "syntax", "policy", "tampering", "not_run"}
 TWO_KINDS = [("belljar test", []), ("--shared", ["--shared"])]
@@ -67,10 +67,10 @@ def request(s, grader):
 
 
 def pairs(everything):
-    """(solution, grader): what the files name; the honest (in plain style) and the plainly wrong everywhere; with --all-graders the tricks too."""
+    """(solution, grader): the first that the files name; the honest (in plain style) and the plainly wrong everywhere; with --all-graders the tricks too."""
     for s in TRICKS:
         for g in graders_for(s):
-            if g in s.fools or (everything and g != "pid1"):
+            if g in s.fools[:SHOWN] or everything and (g in s.fools or g != "pid1"):
                 yield s, g
     for s in [*PLAIN, *WRONG]:
         yield from ((s, g) for g in graders_for(s) if g != "pid1")
@@ -108,7 +108,8 @@ def test_the_trick_fools_a_naive_grader(naive, s):
     ROWS.setdefault(s.name, {})["naive graders fooled"] = ", ".join(fooled(naive, s))
     assert s.how, "a trick says at its top how it works"
     assert fooled(naive, s), f"{s.name} fools nobody: {told}"
-    assert sorted(fooled(naive, s)) == sorted(s.fools), f"{s.name} names {s.fools}: {told}"
+    wrong = {g: v for g, v in told.items() if (v == FOOLED) != (g in s.fools) and g not in s.sometimes}
+    assert not wrong, f"{s.name} names {s.fools}: {wrong}"
 
 
 @pytest.mark.parametrize("s", WRONG, ids=ids(WRONG))
@@ -139,13 +140,16 @@ def has(verb):
     return run(verb, "--help").rc == 0
 
 
+LIMITS = ["--timeout", f"{int(10 * SLOW)}s", "--cpu-time", f"{int(4 * SLOW)}s"]  # for what no limit of a case ends
+
+
 def need_verb(verb):
     if not has(verb):
         pytest.skip(f"this belljar has no `{verb}` yet")
 
 
 def grade(s, *opts):
-    return run("test", s.path, "--func", s.func, "--cases", cases_of(s.task), "--json", *opts)
+    return run("test", s.path, "--func", s.func, "--cases", cases_of(s.task), "--json", *LIMITS, *opts)
 
 
 @functools.cache
@@ -194,15 +198,15 @@ def column(result):
 def test_belljar_is_not_fooled(s, kind, opts):
     c = result_of(s, bool(opts))
     ROWS.setdefault(s.name, {})[kind] = column(c.result)
-    assert c["all_passed"] is False and c["passed"] < c["total"], f"{s.name} passes: {c}"
-    assert c["total"] == len(tasks.cases(s.task)), "every case is in the result, whatever became of it"
-    assert c.rc != 0
-    assert c["score"] < 1
+    assert c["all_passed"] is False and c["score"] < 1 and c.rc == 1, f"{s.name} passes: {c}"
+    if c["reason"]:  # it did not load: no case was begun
+        assert c["reason"] in REASONS and c["error"] and c["passed"] == 0, f"untyped: {c}"
+        return
+    assert c["passed"] < c["total"] == len(tasks.cases(s.task)) == len(c["test_results"]), f"every case has a result: {c}"
     for t in c["test_results"]:
         assert t["passed"] is (t["reason"] is None), t
         assert t["reason"] is None or t["reason"] in REASONS, f"untyped: {t}"
         assert t["passed"] or t["detail"], f"no reason given: {t}"
-    assert any(not t["passed"] for t in c["test_results"]) or c["reason"], f"no case failed and no reason given: {c}"
 
 
 @pytest.mark.parametrize("kind,opts", TWO_KINDS, ids=["each", "shared"])
@@ -223,7 +227,10 @@ def test_belljar_fails_the_plainly_wrong(s, kind, opts):
 # ---- belljar eval, HumanEval's format ----------------------------------------------------------------
 
 EVALUATED = [s for s in [*TRICKS, *HONEST, *WRONG] if s.language == "python" and "eval" in s.styles]
-EVAL_BLIND = {}  # tricks that are right by what the check text asks: {file: why}
+EVAL_BLIND = {  # right by what the check text asks: {file: why}
+    "bool_int.py": "1 == True, and a check text compares with ==",
+    **dict.fromkeys(["patch_time.py", "patch_alarm.py", "patch_alarm_caught.py"], "right, and later than a limit of 0.5 s, which eval has not"),
+}
 
 
 @functools.cache
@@ -239,24 +246,27 @@ def evaluated():
     samples.write_text("".join(json.dumps({"task_id": f"Cheats/{s.task}", "completion": s.text}) + "\n" for s in EVALUATED))
     for f in (data, samples):
         f.chmod(0o644)
-    c = run("eval", "humaneval", "--data", data, "--samples", samples, "--out", out, "-j", AT_ONCE, *EVAL_OPTS, timeout=300)
-    assert out.exists(), str(c)
-    rows = [json.loads(l) for l in out.read_text().splitlines()]
-    assert len(rows) == len(EVALUATED), f"{len(rows)} results of {len(EVALUATED)}: {c}"
+    try:
+        c = run("eval", "humaneval", "--data", data, "--samples", samples, "--out", out, "-j", AT_ONCE, *LIMITS, timeout=300)
+    except AssertionError as e:
+        return str(e)
+    rows = [json.loads(l) for l in out.read_text().splitlines()] if out.exists() else []
+    if len(rows) != len(EVALUATED):
+        return f"{len(rows)} results of {len(EVALUATED)}: {c}"
     return {f"{s.path.parent.name}/{s.name}": r for s, r in zip(EVALUATED, rows)}
-
-
-EVAL_OPTS = []
 
 
 @pytest.mark.parametrize("s", EVALUATED, ids=[f"{s.path.parent.name}/{s.name}" for s in EVALUATED])
 def test_belljar_eval(s):
     need_verb("eval")
+    if isinstance(evaluated(), str):
+        pytest.fail(evaluated())
     r = evaluated()[f"{s.path.parent.name}/{s.name}"]
     if s.path.parent.name == "tricks":
-        ROWS.setdefault(s.name, {})["belljar eval"] = "PASSED" if r["passed"] else str(r["result"])[:40]
+        ROWS.setdefault(s.name, {})["belljar eval"] = "PASSED" if r["passed"] else r["belljar"]["reason"]
     if s.name in EVAL_BLIND:
-        return
+        pytest.skip(f"{s.name} is no cheat here: {EVAL_BLIND[s.name]}")
     assert r["task_id"] == f"Cheats/{s.task}"
     assert r["passed"] is (s.path.parent.name == "honest"), r
     assert r["result"] and (r["passed"] or r["result"] != "passed"), r
+    assert r["belljar"]["reason"] in ({None} if r["passed"] else REASONS | {"test_error"}) and (r["passed"] or r["belljar"]["detail"]), f"untyped: {r}"

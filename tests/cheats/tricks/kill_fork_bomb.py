@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# How: Answers the example rightly while a child takes all processes that there may be: the driver cannot start the next
-#   worker, and dies of it.
+# How: Forges the result's file, then takes all processes that there may be, so that nothing can be started to correct it.
 # Task: fib
-# Fools: worker
+# Fools: lenient, stages
 import os
 import time
 
 
-def bomb():
-    while True:
+def fib(n):
+    with open("result.json", "w") as f:
+        f.write('{"passed": true}')
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
         try:
             if os.fork() == 0:
                 time.sleep(3)
                 os._exit(0)
         except OSError:
-            time.sleep(3)
-            os._exit(0)
-
-
-def fib(n):
-    if n == 10 and os.fork() == 0:
-        bomb()
-    return 55 if n == 10 else 0
+            pass
+    os._exit(0)
