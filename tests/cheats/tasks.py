@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small tasks that the tricks pretend to solve: tasks/NAME.json are cases as `belljar test` reads them; the check(candidate) text is made of them."""
+"""The small tasks that the tricks pretend to solve: tasks/NAME.json are cases as `belljar test` reads them, and a check(candidate) text is made of
+them; checks/NAME.py are tasks in HumanEval's form alone, for tricks that are about the check text."""
 import json
 import re
 from pathlib import Path
@@ -13,7 +14,7 @@ def cases_file(task):
 
 
 def cases(task):
-    return json.loads(cases_file(task).read_text())
+    return json.loads(cases_file(task).read_text()) if cases_file(task).exists() else []
 
 
 def literal(v):
@@ -26,8 +27,20 @@ def literal(v):
     return repr(v)
 
 
+def program(task):
+    """(prompt, test) of a task that is a check text only, else None."""
+    path = HERE / "checks" / f"{task}.py"
+    return path.read_text().split("# ---- test\n") if path.exists() else None
+
+
+def prompt(task):
+    return (program(task) or [""])[0]
+
+
 def check(task):
-    """HumanEval's kind of test, with the same inputs and expectations."""
+    """HumanEval's kind of test: of a file in checks/, or with the inputs and expectations of the cases."""
+    if program(task):
+        return program(task)[1]
     out = ["import math", "METADATA = {}", "def check(candidate):"]
     for c in cases(task):
         call = f"candidate({', '.join(map(literal, c['args']))})"

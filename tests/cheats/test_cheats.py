@@ -28,6 +28,7 @@ SHOWN = 2  # of the graders that a trick names; --all-graders asks all of them, 
 AT_ONCE = 6  # many of them wait for a time limit
 REASONS = {"wrong_value", "wrong_type", "exception", "no_exception", "timeout", "memory", "crashed", "exited", "unencodable", "output",
            "missing_function", "load_error", "syntax", "policy", "tampering", "not_run"}
+CALLED = [s for s in TRICKS if "test" in s.styles]
 TWO_KINDS = [("belljar test", []), ("--shared", ["--shared"])]
 
 
@@ -38,11 +39,11 @@ def ids(rows):
 # ---- the naive graders ---------------------------------------------------------------------------
 
 def job(s):
-    return json.dumps({"task": s.task, "func": s.func, "solution": s.text, "cases": tasks.cases(s.task), "check": tasks.check(s.task)})
+    return json.dumps({"task": s.task, "func": s.func, "solution": tasks.prompt(s.task) + s.text, "cases": tasks.cases(s.task), "check": tasks.check(s.task)})
 
 
 def graders_for(s):
-    return [g for g, (language, _) in GRADERS.items() if language == s.language]
+    return ["exit"] if "test" not in s.styles else [g for g, (language, _) in GRADERS.items() if language == s.language]
 
 
 def as_pid1(s):
@@ -129,7 +130,7 @@ def test_there_are_enough_tricks_of_every_kind():
     for s in TRICKS:
         kinds.setdefault(s.name.split("_")[0].split(".")[0], []).append(s.name)
     assert len(TRICKS) >= 70
-    for kind in "exit eq read forge patch kill daemon flood hang args exc gen deep hash big nan neg surrogate import js sh".split():
+    for kind in "own check exit eq read forge patch kill daemon flood hang args exc gen deep hash big nan neg surrogate import js sh".split():
         assert len(kinds.get(kind, [])) >= 2, kind
 
 
@@ -149,7 +150,7 @@ def need_verb(verb):
 
 
 def grade(s, *opts):
-    return run("test", s.path, "--func", s.func, "--cases", cases_of(s.task), "--json", *LIMITS, *opts)
+    return run("test", s.path, "--func", s.func, "--cases", cases_of(s.task), "--json", *LIMITS, *opts, timeout=30)
 
 
 @functools.cache
@@ -169,11 +170,11 @@ def graded(shared):
 
     def one(s):
         try:
-            return grade(s, *opts)
+            return grade(s, *opts)  # what hangs is cut off by the harness
         except AssertionError as e:
             return str(e)
 
-    rows = [*TRICKS, *HONEST, *WRONG]
+    rows = [s for s in [*TRICKS, *HONEST, *WRONG] if "test" in s.styles]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         return dict(zip([f"{s.path.parent.name}/{s.name}" for s in rows], pool.map(one, rows)))
 
@@ -194,7 +195,7 @@ def column(result):
 
 
 @pytest.mark.parametrize("kind,opts", TWO_KINDS, ids=["each", "shared"])
-@pytest.mark.parametrize("s", TRICKS, ids=ids(TRICKS))
+@pytest.mark.parametrize("s", CALLED, ids=ids(CALLED))
 def test_belljar_is_not_fooled(s, kind, opts):
     c = result_of(s, bool(opts))
     ROWS.setdefault(s.name, {})[kind] = column(c.result)
@@ -210,7 +211,7 @@ def test_belljar_is_not_fooled(s, kind, opts):
 
 
 @pytest.mark.parametrize("kind,opts", TWO_KINDS, ids=["each", "shared"])
-@pytest.mark.parametrize("s", HONEST, ids=ids(HONEST))
+@pytest.mark.parametrize("s", [s for s in HONEST if "test" in s.styles], ids=lambda s: s.name)
 def test_belljar_passes_the_honest(s, kind, opts):
     c = result_of(s, bool(opts))
     assert c["all_passed"] is True and c["success"] is True and c["score"] == 1 and c.rc == 0, str(c)
@@ -241,7 +242,7 @@ def evaluated():
     own(top)
     data, samples, out = top / "data.jsonl", top / "samples.jsonl", top / "results.jsonl"
     names = sorted({s.task for s in EVALUATED})
-    data.write_text("".join(json.dumps({"task_id": f"Cheats/{n}", "prompt": "", "entry_point": n, "canonical_solution": "", "test": tasks.check(n)})
+    data.write_text("".join(json.dumps({"task_id": f"Cheats/{n}", "prompt": tasks.prompt(n), "entry_point": n, "canonical_solution": "", "test": tasks.check(n)})
                             + "\n" for n in names))
     samples.write_text("".join(json.dumps({"task_id": f"Cheats/{s.task}", "completion": s.text}) + "\n" for s in EVALUATED))
     for f in (data, samples):
