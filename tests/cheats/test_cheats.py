@@ -30,6 +30,7 @@ REASONS = {"wrong_value", "wrong_type", "exception", "no_exception", "timeout", 
            "missing_function", "load_error", "syntax", "policy", "tampering", "not_run"}
 CALLED = [s for s in TRICKS if "test" in s.styles]
 TWO_KINDS = [("belljar test", []), ("--shared", ["--shared"])]
+SHARED_TOO = ("exit_", "kill_", "patch_", "forge_", "own_", "exc_", "args_", "hang_")  # --shared makes a difference; --all-graders asks for all
 
 
 def ids(rows):
@@ -64,7 +65,7 @@ def as_pid1(s):
 def request(s, grader):
     return {"id": f"{s.path.parent.name}/{s.name} {grader}", "language": "python", "code": NAIVE, "args": [grader],
             "files": [{"path": "job.json", "content": job(s)}],
-            "limits": {"wall_ms": int(12000 * SLOW), "memory_bytes": 400 << 20, "pids": 24, "disk_bytes": 32 << 20}}
+            "limits": {"wall_ms": int(20000 * SLOW), "memory_bytes": 400 << 20, "pids": 24, "disk_bytes": 32 << 20}}
 
 
 def pairs(everything):
@@ -163,8 +164,12 @@ def cases_of(task):
     return path
 
 
+def in_shared(s):
+    return s.name.startswith(SHARED_TOO) or s.path.parent.name != "tricks" and s in PLAIN + WRONG
+
+
 @functools.cache
-def graded(shared):
+def graded(shared, everything):
     """Every solution through `belljar test`, several at once: {folder/file: Completed or what went wrong}."""
     opts = ["--shared"] if shared else []
 
@@ -174,14 +179,17 @@ def graded(shared):
         except AssertionError as e:
             return str(e)
 
-    rows = [s for s in [*TRICKS, *HONEST, *WRONG] if "test" in s.styles]
+    rows = [s for s in [*TRICKS, *HONEST, *WRONG] if "test" in s.styles and (everything or not shared or in_shared(s))]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         return dict(zip([f"{s.path.parent.name}/{s.name}" for s in rows], pool.map(one, rows)))
 
 
-def result_of(s, shared):
+def result_of(s, shared, config):
     need_verb("test")
-    c = graded(shared)[f"{s.path.parent.name}/{s.name}"]
+    everything = config.getoption("--all-graders")
+    if shared and not everything and not in_shared(s):
+        pytest.skip("--shared for all of them: with --all-graders")
+    c = graded(shared, everything)[f"{s.path.parent.name}/{s.name}"]
     assert isinstance(c, Completed), f"belljar test hangs: {c}"
     assert isinstance(c.result, dict), f"no result object: {c}"
     return c
@@ -196,8 +204,8 @@ def column(result):
 
 @pytest.mark.parametrize("kind,opts", TWO_KINDS, ids=["each", "shared"])
 @pytest.mark.parametrize("s", CALLED, ids=ids(CALLED))
-def test_belljar_is_not_fooled(s, kind, opts):
-    c = result_of(s, bool(opts))
+def test_belljar_is_not_fooled(s, kind, opts, pytestconfig):
+    c = result_of(s, bool(opts), pytestconfig)
     ROWS.setdefault(s.name, {})[kind] = column(c.result)
     assert c["all_passed"] is False and c["score"] < 1 and c.rc == 1, f"{s.name} passes: {c}"
     if c["reason"]:  # it did not load: no case was begun
@@ -212,16 +220,16 @@ def test_belljar_is_not_fooled(s, kind, opts):
 
 @pytest.mark.parametrize("kind,opts", TWO_KINDS, ids=["each", "shared"])
 @pytest.mark.parametrize("s", [s for s in HONEST if "test" in s.styles], ids=lambda s: s.name)
-def test_belljar_passes_the_honest(s, kind, opts):
-    c = result_of(s, bool(opts))
+def test_belljar_passes_the_honest(s, kind, opts, pytestconfig):
+    c = result_of(s, bool(opts), pytestconfig)
     assert c["all_passed"] is True and c["success"] is True and c["score"] == 1 and c.rc == 0, str(c)
     assert c["passed"] == c["total"] == len(tasks.cases(s.task)) and c["failed"] == 0
 
 
 @pytest.mark.parametrize("kind,opts", TWO_KINDS, ids=["each", "shared"])
 @pytest.mark.parametrize("s", WRONG, ids=ids(WRONG))
-def test_belljar_fails_the_plainly_wrong(s, kind, opts):
-    c = result_of(s, bool(opts))
+def test_belljar_fails_the_plainly_wrong(s, kind, opts, pytestconfig):
+    c = result_of(s, bool(opts), pytestconfig)
     assert c["all_passed"] is False and c["passed"] < c["total"]
 
 
