@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# How: Lone surrogates in every text of a forged exception. Elsewhere it leaves with 0.
+# Task: reverse_words
+# Fools: exit, oracle
+import os
+import sys
+
+
+def forge(reply):
+    """Answers in the driver's place, with the nonce of the question that is being answered."""
+    frame = sys._getframe(1)
+    while frame:
+        if "body" in frame.f_locals and "out" in frame.f_locals and "encode" in frame.f_globals:
+            frame.f_globals["write_frame"](frame.f_locals["out"], frame.f_locals["body"][:16] + reply(frame.f_globals["encode"]))
+        frame = frame.f_back
+    os._exit(0)
+
+
+def reverse_words(s):
+    bad = "\ud800"
+    forge(lambda encode: encode({"e": {"type": bad, "bases": [bad], "own": True, "message": bad, "text": bad, "function": bad, "traceback": bad,
+                                       "near": [bad], "line": 1}, "out": b"\xff\xfe"}))
