@@ -128,37 +128,14 @@ static int resolve_folders(struct strlist *dirs, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* ---- receipts ---- */
-
-/* Two processes of their own, started while we may: what they have open we never do. */
-static int start_store(struct batch_setup *s, struct err *e)
-{
-	char dir[400];
-	auto_close int notary = -1;
-
-	if (state_dir(dir, sizeof(dir), e) < 0)
-		return -1;
-	notary = signer_start(dir, SIGNER_PLAIN, e);
-	s->store = notary < 0 ? -1 : writer_start(dir, notary, e);
-	return s->store < 0 ? -1 : 0;
-}
-
 static int open_store(struct batch_setup *s, const struct batch_options *o, struct err *e)
 {
-	static struct err why;
+	struct ledger_setup l;
 
-	s->store = -1;
-	if (request_audit(&o->req, &s->audit, e) < 0)
+	if (pooled_store(&l, &o->req, &s->store_error, o->quiet, e) < 0)
 		return -1;
-	if (s->audit == AUDIT_OFF || start_store(s, &why) == 0)
-		return 0;
-	if (s->audit == AUDIT_REQUIRED) {
-		*e = why;
-		return -1;
-	}
-	s->store_error = why.msg;
-	if (!o->quiet)
-		fprintf(stderr, "belljar: no receipts: %s\n", why.msg);
+	s->store = l.store;
+	s->audit = l.mode;
 	return 0;
 }
 

@@ -38,6 +38,7 @@ static const struct opt eval_opts[] = {
 	{ "preload", 0, "A,B,C", NULL, OPT_STR, AT(preload), NULL, 0, 0, 0, "Python modules that are imported before" },
 	REQUEST_LIMIT_OPTS
 	REQUEST_POLICY_OPTS
+	REQUEST_AUDIT_OPTS
 	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "the summary as JSON" },
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no summary" },
 	{ .name = NULL },
@@ -151,6 +152,7 @@ int cmd_eval(int argc, char **argv)
 	struct arena arena = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
+	const char *no_store;
 	int status = 125;
 
 	_Static_assert(offsetof(struct eval_options, req) == 0, "rows of request.h count from there");
@@ -178,7 +180,7 @@ int cmd_eval(int argc, char **argv)
 	setup.grade.quiet = o.quiet;
 	/* A verifier stays beside each sample. */
 	setup.grade.open.ceiling = setup.grade.open.ceiling + (uint32_t)o.jobs < POOL_CEILING_MAX ? setup.grade.open.ceiling + (uint32_t)o.jobs : POOL_CEILING_MAX;
-	if (setup.grade.keeper < 0 || pooled_confine(&pooled, arena_fmt(&arena, "eval %s", setup.kind->name), &(struct strlist){ 0 }, o.quiet, &arena, &e) < 0) {
+	if (setup.grade.keeper < 0 || pooled_store(&setup.grade.ledger, &o.req, &no_store, o.quiet, &e) < 0 || pooled_confine(&pooled, arena_fmt(&arena, "eval %s", setup.kind->name), &(struct strlist){ 0 }, o.quiet, &arena, &e) < 0) {
 		status = cli_error(&e);
 		goto out;
 	}

@@ -251,13 +251,15 @@ static int set_pool(struct call *c, struct err *e)
 /* What must be opened with the caller's rights; then these are gone. */
 static int prepare(struct call *c, const struct opt_rest *rest, struct err *e)
 {
+	const char *no_store;
+
 	if (rules_load_named(c->o.req.rules, e) < 0 || !rules_of(c->o.req.rules, e))
 		return -1;
 	/* Results have no place for findings that do not refuse. */
 	if (c->o.req.policy == POLICY_WARN)
 		c->o.req.policy = POLICY_OFF;
 	if (check_options(c, rest, e) < 0 || set_pool(c, e) < 0 || load_solution(c, rest->words.v[0], e) < 0 || load_checker(c, e) < 0 ||
-	    open_cases(c, e) < 0)
+	    open_cases(c, e) < 0 || pooled_store(&c->setup.ledger, &c->o.req, &no_store, c->o.quiet, e) < 0)
 		return -1;
 	return pooled_confine(&c->pooled, arena_fmt(&c->arena, "judge %s", rest->words.v[0]), &c->folders, c->o.quiet, &c->arena, e);
 }

@@ -35,6 +35,7 @@ static const struct opt test_opts[] = {
 	{ "preload", 0, "A,B,C", NULL, OPT_STR, AT(preload), NULL, 0, 0, 0, "Python modules that are imported before" },
 	REQUEST_LIMIT_OPTS
 	REQUEST_POLICY_OPTS
+	REQUEST_AUDIT_OPTS
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "the result object on standard output" },
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "nothing but the exit status" },
 	{ .name = NULL },
@@ -177,6 +178,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 	static struct grade_setup setup;
 	static struct result res;
 	static struct one one;
+	const char *no_store;
 	uint64_t jobs = 1;
 	int status;
 
@@ -192,7 +194,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 	if (t->cases && function_sample(&one.sample, t, a, e) < 0)
 		return e->kind == ERR_USAGE ? (cli_error(e), 2) : cli_error(e);
 	setup.keeper = pooled_keeper(p, e);
-	if (setup.keeper < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &(struct strlist){ 0 }, o->quiet, a, e) < 0)
+	if (setup.keeper < 0 || pooled_store(&setup.ledger, &o->req, &no_store, o->quiet, e) < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &(struct strlist){ 0 }, o->quiet, a, e) < 0)
 		return cli_error(e);
 	if (t->cases) {
 		status = grade_all(&setup, e);

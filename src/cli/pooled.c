@@ -12,6 +12,8 @@
 #include "base/fd.h"
 #include "kernel/caps.h"
 #include "run/confine.h"
+#include "store/signer.h"
+#include "store/writer.h"
 
 static const char *const preload_default[] = { "json", "re", "math", "collections", "itertools", "functools", "typing", "random", "datetime" };
 
@@ -104,6 +106,38 @@ int pooled_sizes(struct pool_open *p, uint64_t *jobs, const struct config *c, co
 	p->disk_bytes = disk_bytes;
 	p->recycle = recycle;
 	return set_preload(p, preload, c, e);
+}
+
+static int start_store(struct ledger_setup *s, struct err *e)
+{
+	char dir[400];
+	auto_close int notary = -1;
+
+	if (state_dir(dir, sizeof(dir), e) < 0)
+		return -1;
+	notary = signer_start(dir, SIGNER_PLAIN, e);
+	s->store = notary < 0 ? -1 : writer_start(dir, notary, e);
+	return s->store < 0 ? -1 : 0;
+}
+
+int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, bool quiet, struct err *e)
+{
+	static struct err why;
+
+	s->store = -1;
+	*error = NULL;
+	if (request_audit(req, &s->mode, e) < 0)
+		return -1;
+	if (s->mode == AUDIT_OFF || start_store(s, &why) == 0)
+		return 0;
+	if (s->mode == AUDIT_REQUIRED) {
+		*e = why;
+		return -1;
+	}
+	*error = why.msg;
+	if (!quiet)
+		fprintf(stderr, "belljar: no receipts: %s\n", why.msg);
+	return 0;
 }
 
 int pooled_confine(struct pooled *p, const char *what, const struct strlist *files, bool quiet, struct arena *a, struct err *e)

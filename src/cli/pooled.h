@@ -6,6 +6,7 @@
 #include "keeper/pool_proto.h"
 #include "run/client.h"
 #include "run/config.h"
+#include "run/ledger.h"
 #include "run/state.h"
 
 struct pooled {
@@ -21,6 +22,9 @@ int pooled_start(struct pooled *p, struct err *e);
 size_t pooled_cpus(void);
 /* The pool's sizes for that many runs at once (0: what fits this machine) and what its interpreters import. */
 int pooled_sizes(struct pool_open *open, uint64_t *jobs, const struct config *c, const char *preload, bool recycle, uint64_t disk_bytes, struct err *e);
+/* Receipts: starts the store and the notary, two processes of their own, while we may; what they have open we never do. Where there can be none and
+ * that is not required, `error` says why. */
+int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, bool quiet, struct err *e);
 /* The last step before foreign bytes: listed in `belljar ps`, then confined. Folders in `files` stay readable. */
 int pooled_confine(struct pooled *p, const char *what, const struct strlist *files, bool quiet, struct arena *a, struct err *e);
 /* The keeper's socket, for whoever closes it; -1 with `e` when there is no keeper. */

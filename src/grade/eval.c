@@ -33,7 +33,10 @@ struct eval {
 	struct err *err;
 	bool bad;
 	size_t read, next_out, done, passed, skip, next_reference;
-	char **held;	/* results that wait for an earlier one, by number */
+	struct held {
+		char *text;
+		uint64_t ticket;
+	} *held;	/* results that wait for an earlier one or for a receipt, by number */
 	size_t held_cap;
 	struct buf text; /* results that are to be written */
 	struct {
@@ -84,12 +87,25 @@ static int flush(struct eval *v)
 	return 0;
 }
 
-/* In the order of the samples: results wait for those before them. */
-static void give_out(struct eval *v, size_t number, char *text)
+/* In the order of the samples, and none before its receipt is kept. */
+static void give_out(struct eval *v)
+{
+	while (v->next_out < v->held_cap && v->held[v->next_out].text && grade_settled(v->held[v->next_out].ticket)) {
+		struct held *h = &v->held[v->next_out++];
+
+		buf_str(&v->text, h->text);
+		free(h->text);
+		h->text = NULL;
+	}
+	if (v->text.len && flush(v) < 0)
+		v->bad = true;
+}
+
+static void hold(struct eval *v, size_t number, char *text, uint64_t ticket)
 {
 	if (number >= v->held_cap) {
 		size_t cap = (number + 1) * 2;
-		char **more = realloc(v->held, cap * sizeof(*more));
+		struct held *more = realloc(v->held, cap * sizeof(*more));
 
 		if (!more)
 			abort();
@@ -97,14 +113,8 @@ static void give_out(struct eval *v, size_t number, char *text)
 		v->held = more;
 		v->held_cap = cap;
 	}
-	v->held[number] = text;
-	while (v->next_out < v->held_cap && v->held[v->next_out]) {
-		buf_str(&v->text, v->held[v->next_out]);
-		free(v->held[v->next_out]);
-		v->held[v->next_out++] = NULL;
-	}
-	if (v->text.len && flush(v) < 0)
-		v->bad = true;
+	v->held[number] = (struct held){ text, ticket };
+	give_out(v);
 }
 
 /* The sample's own line, with what we found added before its last brace. */
@@ -177,7 +187,7 @@ static void judge(struct eval *v, struct sample *s, const struct grade_outcome *
 	json_object_set_new(ours, "belljar", more);
 	v->cpu_ns += o->cpu_ns;
 	count(v, s->task, passed, base, reason);
-	give_out(v, s->number, result_line(s, ours));
+	hold(v, s->number, result_line(s, ours), o->ticket);
 	json_decref(ours);
 	json_decref(report);
 }
@@ -399,6 +409,7 @@ static void tick(void *ctx)
 	uint64_t now = clock_mono_ns();
 	double s = (double)(now - v->began_ns) / 1e9;
 
+	give_out(v);
 	if (!v->setup->progress || now - v->shown_ns < PROGRESS_MS * NS_PER_MS)
 		return;
 	v->shown_ns = now;

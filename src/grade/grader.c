@@ -29,7 +29,8 @@
  * Somebody is always to move, and has a deadline: a candidate that does not answer is ended, a verifier that does not go on is replaced.
  */
 
-#define VERIFIER_MS	120000 /* its own work between two frames */
+#define VERIFIER_MS	120000 /* its own work before it asks */
+#define ANSWER_MS	30000  /* and with an answer; its own patience with one ends long before (src/guest/python/verifier.py) */
 #define END_MS		2000   /* for a candidate that has been told that nothing more will come */
 #define TICK_MS		100
 #define ANSWER_MAX	(64U << 20)
@@ -53,7 +54,9 @@ struct pair {
 	bool reported;	      /* only the candidate's end is still missing */
 	bool told;	      /* the verifier was told that the candidate is gone */
 	bool late;	      /* we ended it because it did not answer */
+	bool answered;	      /* it has said something */
 	unsigned broken;      /* verifiers that ended by themselves in a row */
+	uint64_t end_ns;      /* when the sample has had all its time, whatever its jars have left */
 	uint64_t due_ns;      /* when whoever is to move is late; 0: nobody is */
 	struct buf unsent;    /* questions to a candidate whose jar is not there yet */
 	struct grade_outcome out;
@@ -64,6 +67,7 @@ struct grading {
 	const struct grade_setup *setup;
 	struct loop loop;
 	struct pool pool;
+	struct ledger ledger;
 	struct watch signals;
 	struct pair *pairs;
 	size_t busy;
@@ -136,8 +140,9 @@ static void candidate_said(struct run *x, const char *data, size_t len)
 	frames_add(&s->frames, data, len);
 	while (frames_next(&s->frames, &frame, &n))
 		if (!p->reported && !p->told) {
+			p->answered = true;
 			send_frame(&p->side[VERIFIER].run, 'A', frame, n);
-			due_in(p, VERIFIER_MS);
+			due_in(p, ANSWER_MS);
 		}
 	if (s->frames.bad && !p->reported && !p->told) {
 		/* Nothing that it says from now on can be told apart. */
@@ -161,7 +166,7 @@ static void begin_candidate(struct pair *p)
 	p->out.jars++;
 	frames_init(&s->frames, ANSWER_MAX);
 	memset(&s->res, 0, sizeof(s->res));
-	state_new_id(s->res.execution_id);
+	result_begin(&s->res);
 	run_begin_pooled(&s->run, &p->sample->req, &p->g->pool, number, &s->arena, &s->res);
 	if (p->unsent.len && s->up) {
 		run_say(&s->run, p->unsent.data, p->unsent.len);
@@ -176,6 +181,7 @@ static void on_candidate_end(struct pair *p)
 	uint64_t memory = ev->cg.memory_peak_bytes;
 
 	s->up = false;
+	p->out.ticket = ledger_put(&p->g->ledger, &p->sample->req, &s->res);
 	p->out.oom_kills += ev->cg.oom_kills;
 	p->out.cpu_ns += ev->cg.cpu_ns ? ev->cg.cpu_ns : ev->rusage_cpu_ns;
 	if (memory > p->out.max_memory_bytes)
@@ -218,6 +224,8 @@ static void pass_on(struct pair *p, const char *data, size_t len)
 		if (!p->again) {
 			if (!p->told)
 				tell_gone(p);
+			else
+				due_in(p, ANSWER_MS);
 			return;
 		}
 		uint32_t n = (uint32_t)len - 4;
@@ -229,6 +237,23 @@ static void pass_on(struct pair *p, const char *data, size_t len)
 	}
 	if (!p->told)
 		send_frame(&s->run, 0, data + 4, len - 4);
+}
+
+/* The limits are the sample's, not each jar's. */
+static bool out_of_time(const struct pair *p)
+{
+	const struct jar_limits *l = &p->sample->req.limits;
+
+	return clock_mono_ns() >= p->end_ns || (l->cpu_ms && p->out.cpu_ns >= l->cpu_ms * NS_PER_MS);
+}
+
+static void tell_no_time(struct pair *p)
+{
+	static const char why[] = "{\"reason\":\"timeout\",\"detail\":\"the time for all cases is over\"}";
+
+	p->told = true;
+	send_frame(&p->side[VERIFIER].run, 'X', why, sizeof(why) - 1);
+	due_in(p, ANSWER_MS);
 }
 
 static void on_verifier_frame(struct pair *p, const char *data, size_t len)
@@ -246,6 +271,11 @@ static void on_verifier_frame(struct pair *p, const char *data, size_t len)
 		if (!p->sample || p->reported)
 			break;
 		p->unsent.len = 0;
+		if (out_of_time(p)) {
+			send_frame(&p->side[VERIFIER].run, 'Y', "", 0);
+			tell_no_time(p);
+			break;
+		}
 		/* What comes after this is the new one's. */
 		send_frame(&p->side[VERIFIER].run, 'Y', "", 0);
 		if (c->up) {
@@ -323,15 +353,23 @@ static void on_verifier_end(struct pair *p)
 
 	s->up = p->ready = false;
 	if (p->sample && !p->reported) {
-		err_set(&p->out.failure, ERR_INTERNAL, "the verifier ended: %s", s->res.verdict.error[0] ? s->res.verdict.error : "it exited");
+		static const char lost[] = "{\"passed\":false,\"result\":\"failed: tampering\",\"reason\":\"tampering\",\"results\":[],"
+					   "\"detail\":\"an answer that could not be looked at: the verifier ran out of time or memory with it\"}";
+
 		p->reported = true;
 		p->report.len = 0;
+		/* Trusted code with an answer in its hands: that was too much for it. Without one it is our own failure. */
+		if (p->answered)
+			buf_add(&p->report, lost, sizeof(lost) - 1);
+		else
+			err_set(&p->out.failure, ERR_INTERNAL, "the verifier ended: %s", s->res.verdict.error[0] ? s->res.verdict.error : "it exited");
 		if (p->side[CANDIDATE].up)
 			run_cancel(&p->side[CANDIDATE].run);
 		else
 			sample_done(p);
 	}
-	if (++p->broken > 3 && !p->g->failed) {
+	p->broken = p->answered ? 0 : p->broken + 1;
+	if (p->broken > 3 && !p->g->failed) {
 		p->g->failed = true;
 		err_set(p->g->err, ERR_INTERNAL, "verifiers do not stay: %s", s->res.verdict.error[0] ? s->res.verdict.error : "the last one exited");
 		show_last_words(p, s);
@@ -344,7 +382,8 @@ static void on_verifier_end(struct pair *p)
 static void begin_sample(struct pair *p, struct grade_sample *sample)
 {
 	p->sample = sample;
-	p->reported = false;
+	p->reported = p->answered = false;
+	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
 	p->ready = false;
 	p->unsent.len = 0;
 	memset(&p->out, 0, sizeof(p->out));
@@ -377,7 +416,7 @@ static void begin_some(struct grading *g)
 	for (size_t i = 0; i < g->setup->jobs && !g->ended && !g->signalled && !g->pool.dead && !g->failed; i++) {
 		struct pair *p = &g->pairs[i];
 
-		if (p->sample)
+		if (p->sample || ledger_refuses(&g->ledger))
 			continue;
 		if (!p->side[VERIFIER].up) {
 			begin_verifier(p);
@@ -479,7 +518,7 @@ static void verifier_request(struct pair *p, const struct grade_setup *s)
 
 static int begin(struct grading *g, struct err *e)
 {
-	static const struct run_options to_verifier = { .said = verifier_said }, to_candidate = { .said = candidate_said };
+	static const struct run_options to_verifier = { .said = verifier_said }, to_candidate = { .said = candidate_said, .receipts = true };
 	const struct grade_setup *s = g->setup;
 	sigset_t set;
 
@@ -498,6 +537,7 @@ static int begin(struct grading *g, struct err *e)
 		return err_sys(e, "wait for signals");
 	if (pool_init(&g->pool, &g->loop, s->keeper, &s->open, notice, e) < 0)
 		return -1;
+	ledger_begin(&g->ledger, &g->loop, &s->ledger);
 	for (size_t i = 0; i < s->jobs; i++) {
 		struct pair *p = &g->pairs[i];
 
@@ -532,9 +572,15 @@ static void end(struct grading *g)
 	free(g->pairs);
 }
 
+static struct grading g;
+
+bool grade_settled(uint64_t ticket)
+{
+	return ledger_settled(&g.ledger, ticket);
+}
+
 int grade_all(const struct grade_setup *s, struct err *e)
 {
-	static struct grading g;
 	int status = 0;
 
 	memset(&g, 0, sizeof(g));
@@ -556,9 +602,17 @@ int grade_all(const struct grade_setup *s, struct err *e)
 			err_set(e, ERR_INTERNAL, "belljar-keeper ended unexpectedly");
 			err_hint(e, "start it again; results that were written are kept");
 		}
+		if (ledger_refuses(&g.ledger) && !g.failed) {
+			g.failed = true;
+			*e = g.ledger.err;
+		}
 		if (g.failed)
 			break;
 	}
+	if (ledger_end(&g.ledger, e) < 0)
+		g.failed = true;
+	if (s->tick)
+		s->tick(s->ctx);
 	status = g.failed ? 125 : g.signalled ? 130 : 0;
 	end(&g);
 	return status;
@@ -568,6 +622,7 @@ int grade_all(const struct grade_setup *s, struct err *e)
 
 struct alone {
 	struct pool pool; /* first: notices find nobody else */
+	struct ledger ledger;
 	struct run run;
 	bool over;
 };
@@ -584,19 +639,23 @@ static void no_notice(struct pool *pool, const struct err *e)
 
 int grade_program(const struct grade_setup *s, const struct request *req, struct arena *a, struct result *res, struct err *e)
 {
-	static const struct run_options quietly = { 0 };
+	static const struct run_options quietly = { .receipts = true };
 	static struct alone o;
 	struct loop loop;
+	int rc;
 
 	memset(&o, 0, sizeof(o));
 	if (loop_init(&loop, e) < 0 || pool_init(&o.pool, &loop, s->keeper, &s->open, no_notice, e) < 0)
 		return -1;
+	ledger_begin(&o.ledger, &loop, &s->ledger);
 	run_init(&o.run, &loop, &quietly, on_over);
-	state_new_id(res->execution_id);
+	result_begin(res);
 	run_begin_pooled(&o.run, req, &o.pool, 1, a, res);
 	while (!o.over)
 		loop_wait(&loop, -1);
+	ledger_put(&o.ledger, req, res);
+	rc = ledger_end(&o.ledger, e);
 	pool_done(&o.pool);
 	loop_done(&loop);
-	return 0;
+	return rc;
 }

@@ -4,6 +4,7 @@
 #define BELLJAR_GRADE_GRADER_H
 
 #include "keeper/pool_proto.h"
+#include "run/ledger.h"
 #include "run/result.h"
 
 /* One solution and what is to be asked of it. The caller owns all of it until `done`. */
@@ -22,6 +23,7 @@ struct grade_outcome {
 	/* of the candidate's jars, the last one's where there were several */
 	const struct result *result;
 	unsigned jars;
+	uint64_t ticket;	/* of its receipts: what is told of it waits for grade_settled() */
 	uint64_t oom_kills, cpu_ns, max_memory_bytes, elapsed_ns; /* of all of them */
 };
 
@@ -30,6 +32,7 @@ struct grade_setup {
 	int keeper;		/* socket of a pool's keeper; closed at the end */
 	size_t jobs;		/* samples at once */
 	const struct request *defaults; /* a request with nothing but defaults: the verifier's */
+	struct ledger_setup ledger; /* receipts of the candidates' runs */
 	bool quiet;
 	bool js;		/* the tests are JavaScript */
 	/* The next sample, NULL: there are no more. */
@@ -43,6 +46,8 @@ struct grade_setup {
 /* Grades all. 0; 130: a signal stopped it; 125 with `e`: belljar failed. */
 int grade_all(const struct grade_setup *s, struct err *e);
 
+/* True when the receipts of a sample that was done are kept. */
+bool grade_settled(uint64_t ticket);
 /* Runs a solution as the program that it is; the result's outputs are the caller's to free (run_result_done). */
 int grade_program(const struct grade_setup *s, const struct request *req, struct arena *a, struct result *res, struct err *e);
 

@@ -67,6 +67,7 @@ struct judge {
 	struct err *err;
 	struct loop loop;
 	struct pool pool;
+	struct ledger ledger;
 	struct watch signals;
 	struct slot *slots, *free_slots, *finished;
 	size_t slot_count;
@@ -82,7 +83,7 @@ struct judge {
 	uint64_t shown_ns;
 };
 
-static const struct run_options quietly = { 0 };
+static const struct run_options quietly = { .receipts = true };
 
 /* ---- text for people ---- */
 
@@ -213,7 +214,7 @@ static void begin_run(struct slot *s, struct arena *a)
 	struct judge *j = s->judge;
 
 	memset(&s->res, 0, sizeof(s->res));
-	state_new_id(s->res.execution_id);
+	result_begin(&s->res);
 	run_begin_pooled(&s->run, &s->req, &j->pool, (uint32_t)(s - j->slots) + 1, a, &s->res);
 }
 
@@ -600,6 +601,7 @@ static void end_finished(struct judge *j)
 
 	while ((s = j->finished)) {
 		j->finished = s->next;
+		ledger_put(&j->ledger, &s->req, &s->res);
 		ends[s->phase](s);
 	}
 }
@@ -688,6 +690,7 @@ static int judge_init(struct judge *j, const struct judge_setup *s, struct judge
 		return err_sys(e, "wait for signals");
 	if (pool_init(&j->pool, &j->loop, s->keeper, &s->open, notice, e) < 0)
 		return -1;
+	ledger_begin(&j->ledger, &j->loop, &s->ledger);
 	for (size_t i = j->slot_count; i-- > 0;) {
 		struct slot *x = &j->slots[i];
 
@@ -768,11 +771,14 @@ int judge_run(const struct judge_setup *s, struct judge_result *r, struct arena 
 	while (!is_over(&j)) {
 		loop_wait(&j.loop, s->progress ? PROGRESS_MS : -1);
 		end_finished(&j);
+		j.stopped = j.stopped || ledger_refuses(&j.ledger);
 		begin_some(&j);
 		show_progress(&j, false);
 	}
 	show_progress(&j, true);
-	if (j.signalled) {
+	if (ledger_end(&j.ledger, e) < 0) {
+		rc = -1;
+	} else if (j.signalled) {
 		err_set(e, ERR_INTERNAL, "stopped by a signal: nothing was decided");
 		rc = 130;
 	} else if (j.pool.dead) {

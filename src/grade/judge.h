@@ -7,6 +7,7 @@
 #include "grade/judge_program.h"
 #include "grade/judge_verdict.h"
 #include "keeper/pool_proto.h"
+#include "run/ledger.h"
 
 struct judge_setup {
 	const struct cases *cases;
@@ -14,6 +15,7 @@ struct judge_setup {
 	struct program *solution, *checker; /* checker NULL: no case needs one */
 	const struct request *base;	    /* what all requests have in common: disk, pids, … */
 	struct pool_open open;
+	struct ledger_setup ledger;	    /* receipts of all that runs */
 	int keeper;			    /* socket of a keeper of a pool; the judge closes it */
 	size_t jobs, cpus;
 	bool all;			    /* go on after a failure */

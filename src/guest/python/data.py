@@ -285,10 +285,12 @@ class _Reader:
             if tag == b"m":
                 n = self.count()
                 return {self.value(depth + 1): self.value(depth + 1) for _ in range(n)}
-            if tag == b"e":
-                return set(self.items(depth))
-            if tag == b"z":
-                return frozenset(self.items(depth))
+            if tag == b"e" or tag == b"z":
+                # one by one: whoever watches the time can step in, however badly they collide
+                found = set()
+                for item in self.items(depth):
+                    found.add(item)
+                return found if tag == b"e" else frozenset(found)
         except TypeError:
             raise Malformed("a key that cannot be one") from None
         if tag == b"x":
@@ -313,8 +315,8 @@ class _Reader:
             return complex(re, im)
         if tag == b"r":
             a = [self.value(depth + 1) for _ in range(3)]
-            if any(type(v) is not int for v in a) or a[2] == 0:
-                raise Malformed("not a range")
+            if any(type(v) is not int or abs(v) > 1 << 60 for v in a) or a[2] == 0 or len(range(*a)) > 10000000:
+                raise Malformed("not a range, or one of more than ten million numbers")
             return range(*a)
         if tag == b"g":
             return iter(self.items(depth))
@@ -326,13 +328,19 @@ class _Reader:
         if tag == b"D":
             import decimal
             try:
-                return decimal.Decimal(self.raw().decode("ascii"))
+                text = self.raw().decode("ascii")
+                if len(text) > 5000:
+                    raise Malformed("a decimal of more than 5000 characters")
+                return decimal.Decimal(text)
             except (ValueError, decimal.InvalidOperation):
                 raise Malformed("not a decimal") from None
         if tag == b"Q":
             import fractions
             try:
-                return fractions.Fraction(self.raw().decode("ascii"))
+                a, slash, b = self.raw().partition(b"/")
+                if not slash or len(a) + len(b) > 4000 or not a.lstrip(b"-").isdigit() or not b.isdigit():
+                    raise Malformed("not a fraction")
+                return fractions.Fraction(int(a), int(b))
             except (ValueError, ZeroDivisionError):
                 raise Malformed("not a fraction") from None
         if tag == b"S":

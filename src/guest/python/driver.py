@@ -14,7 +14,8 @@ def _serve():
     select_, clock, cpu_clock, setitimer, set_signal = select.select, time.perf_counter_ns, time.process_time_ns, signal.setitimer, signal.signal
     type_name = type.__dict__["__name__"].__get__
     mro_of = type.__dict__["__mro__"].__get__
-    genuine = {t: n for n, t in vars(__import__("builtins")).items() if isinstance(t, type) and issubclass(t, BaseException) and t.__name__ == n}
+    # By identity: a metaclass has an opinion about equality.
+    genuine = {id(t): n for n, t in vars(__import__("builtins")).items() if isinstance(t, type) and issubclass(t, BaseException) and t.__name__ == n}
     builtin_names = list(vars(__import__("builtins")))
     source_lines, path = {}, [None]
 
@@ -71,7 +72,7 @@ def _serve():
 
     def describe(e):
         t = type(e)
-        info = {"type": type_name(t), "bases": [genuine[b] for b in mro_of(t) if b in genuine], "own": t not in genuine}
+        info = {"type": type_name(t), "bases": [genuine[id(b)] for b in mro_of(t) if id(b) in genuine], "own": id(t) not in genuine}
         try:
             text = str(e)
             info["message"] = text[:2000] if type(text) is str else ""
@@ -84,7 +85,7 @@ def _serve():
                 if code.co_filename in source_lines:
                     rows.append((code.co_filename, tb.tb_lineno, code.co_name))
                 tb = tb.tb_next
-            if t in (SyntaxError, IndentationError, TabError):
+            if t is SyntaxError or t is IndentationError or t is TabError:
                 info["line"], info["column"] = e.lineno or 0, e.offset or 0
                 info["text"] = (e.text or "").rstrip("\n")[:300] or line_of(path[0], e.lineno or 0)
                 info["message"] = str(e.msg)[:500]

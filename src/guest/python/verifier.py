@@ -9,6 +9,7 @@ import math
 import random
 import re
 import secrets
+import signal
 import time
 
 IN, OUT = _os.dup(0), _os.dup(1)
@@ -32,6 +33,29 @@ class CandidateError(Exception):
 
 # ---- talking -----------------------------------------------------------------------------------------------------------------------------
 
+ANSWER_S = 8.0  # CPU time for looking at one answer
+
+
+class watched:
+    """Whoever sends something that takes for ever to look at has sent no answer."""
+
+    depth = 0
+
+    def __enter__(self):
+        if watched.depth == 0:
+            signal.setitimer(signal.ITIMER_PROF, ANSWER_S)
+        watched.depth += 1
+
+    def __exit__(self, *_):
+        watched.depth -= 1
+        if watched.depth == 0:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def on_too_dear(number, frame):
+    raise Tampered("an answer that takes too long to look at")
+
+
 def say(kind, data):
     write_frame(OUT, kind + data)
 
@@ -44,11 +68,16 @@ def hear():
     return f[:1], f[1:]
 
 
+LIVE = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration, BaseException)  # these do something to whoever lets them pass
+
+
 def make_exception(info):
     """What the candidate raised, as an exception of ours: of the genuine builtin class, or of one that is its child."""
-    bases = [b for b in info.get("bases", []) if isinstance(b, str)]
+    if type(info) is not dict or type(info.get("bases")) is not list or type(info.get("type")) is not str or type(info.get("message", "")) is not str:
+        raise Tampered("an exception that is none")
+    bases = [b for b in info["bases"] if isinstance(b, str)]
     base = next((getattr(builtins, b) for b in bases if isinstance(getattr(builtins, b, None), type) and issubclass(getattr(builtins, b), BaseException)), Exception)
-    if base in (SystemExit, KeyboardInterrupt, GeneratorExit, BaseException):
+    if base in LIVE:
         base = CandidateError
     cls = base
     if info.get("own"):
@@ -73,6 +102,10 @@ class Candidate:
 
     def reply(self, nonce):
         kind, data = hear()
+        with watched():
+            return self.read(kind, data, nonce)
+
+    def read(self, kind, data, nonce):
         if kind == b"X":
             raise Gone(json.loads(data))
         if kind != b"A":
@@ -96,7 +129,8 @@ class Candidate:
         if type(b) is not bytes:
             raise Tampered("a value that is none")
         try:
-            return decode(b, self.remote)
+            with watched():
+                return decode(b, self.remote)
         except (Malformed, RecursionError) as e:
             raise Tampered("a value that is no data: %s" % e) from None
 
@@ -106,7 +140,7 @@ class Candidate:
 
     def result(self, r):
         if "e" in r:
-            raise make_exception(r["e"] if type(r["e"]) is dict else {})
+            raise make_exception(r["e"])
         if "u" in r:
             raise TypeError("the value cannot be brought out of the jar: %s" % str(r["u"])[:300])
         if "missing" in r:
@@ -120,7 +154,9 @@ class Candidate:
         r = self.ask(b"C", request)
         if type(r.get("changed")) is bytes:
             changed = self.value(r["changed"])
-            if type(changed) is tuple and len(changed) == 2:
+            if type(changed) is not tuple or len(changed) != 2 or type(changed[0]) is not tuple or type(changed[1]) is not dict:
+                raise Tampered("arguments that are none")
+            if True:
                 for mine, theirs in zip(args, changed[0]):
                     update(mine, theirs)
                 for k in kwargs:
@@ -238,6 +274,10 @@ class Names(dict):
         self.candidate = candidate
 
     def __missing__(self, name):
+        if name in _sys.stdlib_module_names:
+            # A test that forgot to import it means the genuine one.
+            value = self[name] = __import__(name)
+            return value
         r = self.candidate.ask(b"G", {"name": name})
         if "missing" in r:
             raise KeyError(name)
@@ -285,11 +325,16 @@ def load(candidate, task, **more):
     return r
 
 
+def name_list(r):
+    found = r.get("names", [])
+    return [str(n)[:100] for n in found[:50]] if type(found) is list else []
+
+
 def load_failure(r):
-    info = clean_info(r.get("e") if type(r.get("e")) is dict else {})
+    info = clean_info(r.get("e"))
     word = "syntax" if set(info["bases"]) & {"SyntaxError"} and not info.get("function") else "exited" if info["type"] == "SystemExit" else "load_error"
     return {"passed": False, "result": "failed: %s: %s" % (info["type"], info["message"][:300]), "reason": word, "exception": info, "detail": "the solution does not load",
-            "names": r.get("names", [])}
+            "names": name_list(r)}
 
 
 def program_test(task):
@@ -317,7 +362,7 @@ def program_test(task):
         raise
     except NameError as e:
         if task.get("entry_point") and str(task["entry_point"]) in str(e):
-            return {"passed": False, "result": "failed: name '%s' is not defined" % task["entry_point"], "reason": "missing_function", "names": r.get("names", [])}
+            return {"passed": False, "result": "failed: name '%s' is not defined" % task["entry_point"], "reason": "missing_function", "names": name_list(r)}
         return {"passed": False, **failure(e)}
     except BaseException as e:
         return {"passed": False, **failure(e)}
@@ -598,6 +643,9 @@ def same(a, b, how, rel, abs_, depth=0):
             return a == b
     if how in ("float", "approx-nested") and type(a) is complex and type(b) in (complex, float, int):
         return same(a.real, complex(b).real, how, rel, abs_) and same(a.imag, complex(b).imag, how, rel, abs_)
+    if type(a) in (int, float) and type(b) in (int, float) and a == 0 and b == 0:
+        # -0.0 is not 0.0, and no int is -0.0
+        return math.copysign(1, a) == math.copysign(1, b)
     if type(a) is float and type(b) is float:
         return a == b or (a != a and b != b)
     if type(a) in (int, float, complex) and type(b) in (int, float, complex):
@@ -772,6 +820,8 @@ def no_repeats(pairs):
 
 
 def clean_info(info):
+    if type(info) is not dict or type(info.get("bases", [])) is not list:
+        raise Tampered("an exception that is none")
     out = {"type": str(info.get("type", ""))[:100], "bases": [str(b) for b in info.get("bases", [])][:10], "message": str(info.get("message", ""))[:1000]}
     for k in ("text", "function", "traceback"):
         if info.get(k):
@@ -779,7 +829,7 @@ def clean_info(info):
     for k in ("line", "column"):
         if type(info.get(k)) is int:
             out[k] = info[k]
-    if info.get("near"):
+    if type(info.get("near")) is list:
         out["near"] = [str(n)[:60] for n in info["near"]][:5]
     return out
 
@@ -813,12 +863,12 @@ def judge_shell(case, r):
 def judge(case, r, candidate, loose=False, language="python"):
     """One case's answer against what is expected: exception, then type, then value."""
     if "missing" in r:
-        return {"reason": "missing_function", "detail": "there is no '%s'" % str(r["missing"])[:100], "names": [str(n) for n in r.get("names", [])][:50]}
+        return {"reason": "missing_function", "detail": "there is no '%s'" % str(r["missing"])[:100], "names": name_list(r)}
     wanted = case.get("expected_exception")
     if language == "bash" and "v" in r:
         return judge_shell(case, r)
     if "e" in r:
-        info = clean_info(r["e"] if type(r["e"]) is dict else {})
+        info = clean_info(r["e"])
         if wanted:
             genuine = isinstance(getattr(builtins, wanted, None), type)
             if wanted in info["bases"] if genuine or language == "js" else info["type"] == wanted and r["e"].get("own"):
@@ -878,8 +928,11 @@ def one_case(case, candidate, task):
     request = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
     patience = int((wall + 4) * 1000)
     if task.get("shared"):
-        candidate.send(b"C", request, nonce, patience)
-        return candidate.reply(nonce)
+        candidate.send(b"C", request, nonce, int(wall * 1000) + 500)
+        r = candidate.reply(nonce)
+        if type(r.get("cpu")) is int and r["cpu"] > cpu * 1e9:
+            return {"timeout": "cpu_time", "where": None, "out": r.get("out", b"")}
+        return r
     ended = secrets.token_bytes(16)
     say(b"C", patience.to_bytes(4, "little") + b"F" + encode({"cpu_s": cpu, "wall_s": wall, "nonce": ended}))
     candidate.send(b"C", request, nonce, patience)
@@ -927,16 +980,21 @@ def function_test(task):
     options = {"capture": True, "shell": language == "bash"}
     if task.get("setup"):
         options["setup"] = task["setup"]
-    loaded = load(candidate, task, **options)
-    report = {"warnings": warnings, "results": results, "load_out": text_of(loaded.get("out", b""))}
+    try:
+        loaded = load(candidate, task, **options)
+    except (Gone, Tampered) as e:
+        why = e.why if isinstance(e, Gone) else {"reason": "tampering", "detail": str(e)[:300]}
+        rows = [{"name": c["name"], "function": c["function"], "passed": False, "weight": c["weight"], "reason": why.get("reason"), "detail": "while it was loaded: %s" % why.get("detail")}
+                for c in cases]
+        return {"warnings": warnings, "results": rows, "load_out": "", "names": [], "gone": why}
+    report = {"warnings": warnings, "results": results, "load_out": text_of(loaded.get("out", b"")), "names": []}
     if "e" in loaded:
         report["load"] = load_failure(loaded)
         report["load"]["where"] = "setup" if loaded.get("where") == "setup" else "solution"
         for c in cases:
             results.append({"name": c["name"], "function": c["function"], "passed": False, "weight": c["weight"], "reason": report["load"]["reason"], "detail": "the %s does not load" % report["load"]["where"]})
         return report
-    names = loaded.get("names", [])
-    report["names"] = names
+    report["names"] = name_list(loaded)
     for at, c in enumerate(cases):
         begin = time.perf_counter()
         row = {"name": c["name"], "function": c["function"], "weight": c["weight"], "input": {"args": short(c["args"]), "kwargs": short(c["kwargs"])}, "trust": "data"}
@@ -953,11 +1011,14 @@ def function_test(task):
             if type(r.get("ns")) is int:
                 row["duration_ms"] = round(r["ns"] / 1e6, 3)
             if "timeout" in r:
-                found = {"reason": "timeout", "detail": "%s limit" % str(r["timeout"]).replace("_", " "), "where": r.get("where")}
+                found = {"reason": "timeout", "detail": "%s limit" % str(r["timeout"])[:20].replace("_", " ")}
+                if type(r.get("where")) is dict:
+                    found["where"] = {k: r["where"][k] for k in ("line", "text", "function") if type(r["where"].get(k)) in (int, str)}
             elif "died" in r:
                 found = died(r)
             else:
-                found = judge(c, r, candidate, task.get("loose"), language)
+                with watched():
+                    found = judge(c, r, candidate, task.get("loose"), language)
                 if r.get("after") and "reason" not in found:
                     found["note"] = "its process did not end well after it had answered"
             row.update(found)
@@ -987,6 +1048,19 @@ def function_test(task):
                                     "detail": "the solution could not be loaded again"})
                 break
     return report
+
+
+def clean(x):
+    """A report that any reader of JSON takes: no half of a surrogate pair."""
+    if type(x) is str:
+        return x.encode("utf-8", "backslashreplace").decode()
+    if type(x) is dict:
+        return {clean(k): clean(v) for k, v in x.items()}
+    if type(x) in (list, tuple):
+        return [clean(i) for i in x]
+    if x is None or type(x) in (bool, int, float):
+        return x if x == x and x not in (math.inf, -math.inf) and (type(x) is not int or abs(x) < 1 << 62) else str(x)
+    return str(x)[:200]
 
 
 def text_of(b):
@@ -1049,6 +1123,7 @@ def grade_of(report):
 
 
 def main():
+    signal.signal(signal.SIGPROF, on_too_dear)
     _sys.setrecursionlimit(5000)
     _sys.set_int_max_str_digits(0)
     null = _os.open("/dev/null", _os.O_RDWR)
@@ -1075,7 +1150,8 @@ def main():
             report = {"passed": False, "result": "failed: tampering", "reason": "tampering", "detail": str(t)[:300]}
         except (Exception, RecursionError) as e:
             report = {"passed": False, "internal": "%s: %s" % (type(e).__name__, str(e)[:500])}
-        say(b"R", json.dumps(report).encode())
+        watched.depth = 0
+        say(b"R", json.dumps(clean(report)).encode())
 
 
 main()
