@@ -84,8 +84,7 @@ case $mode in
 	group "cgroup v2: limits and containment" tests/v2/run.sh -- env BELLJAR_SLOW=8 \
 		/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs --no-red tests/e2e/test_verdicts.py \
 		tests/containment/test_pv.py tests/containment/test_mt.py tests/e2e/test_warm_limits.py tests/e2e/test_batch.py \
-		-k "test_verdicts or test_pv or mt_01 or mt_02 or mt_03 or mt_04 or mt_05 or mt_06 or in_a_few_slots or all_kinds or every_field \
-		or in_the_order or keeper_of_its_own or front_is_confined"
+		-k "test_verdicts or test_pv or mt_01 or mt_02 or mt_03 or mt_04 or mt_05 or mt_06 or in_a_few_slots or all_kinds or front_is_confined"
 	;;
 *)
 	echo "usage: test.sh [--asan | --v2]" >&2

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/fd.h"
 #include "base/hook.h"
@@ -184,7 +185,7 @@ static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *m
 	struct jar j;
 	struct jar_report r = { 0 };
 	char map[96], byte = 0;
-	int chan[2], got[SLOT_SPACES + 1], rc = -1;
+	int chan[2], got[SLOT_SPACES + 1], rc = -1, status = 0;
 	unsigned n = 0;
 	pid_t pid;
 
@@ -216,11 +217,12 @@ static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *m
 	} else if (r.type == REPORT_ERROR) {
 		*e = r.err;
 	}
-	if (rc < 0 && !e->kind)
-		err_set(e, ERR_SETUP, "the slot's first process ended early");
 	close(chan[0]);
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (rc < 0 && !e->kind)
+		err_set(e, ERR_SETUP, "the slot's first process ended early (%s %d)", WIFSIGNALED(status) ? "signal" : "status",
+			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return rc;
 }
 

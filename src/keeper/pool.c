@@ -482,12 +482,14 @@ static void start_guest(struct place *s, uint32_t kind)
 	close(fds[0]);
 }
 
-/* Ends the jar, and with it all in it; the slot goes on when init is reaped. */
+/*
+ * Ends the jar, and with it all in it; the slot goes on when init is reaped. Not by cgroup.kill: kernels that count kills (kill_seq, 6.14 and stable ones before it)
+ * kill whoever is cloned later into a group that was killed once, and the slot keeps its group.
+ */
 static void end_jar(struct place *s)
 {
 	if (s->guest)
 		kill(s->guest, SIGKILL);
-	cgroup_kill(&s->cg);
 	/* Whoever lets go of namespaces and mounts last waits for all CPUs: not we, but init at its end. */
 	for (int i = 0; i < OWN_SPACES; i++)
 		fd_close(&s->own[i]);
@@ -773,7 +775,6 @@ static void end_guest(struct place *s, uint32_t why)
 		s->ended_by = why;
 	if (s->init)
 		kill(s->init, SIGKILL);
-	cgroup_kill(&s->cg);
 	if (s->guest)
 		kill(s->guest, SIGKILL);
 }
