@@ -45,7 +45,7 @@ RUNS ?= 100000
 soak: build
 	@$(PYTHON) tests/soak/soak.py --runs $(RUNS) --json build/soak.json
 
-lint: build
+lint: deps
 	@tools/lint.sh
 
 format:
