@@ -33,7 +33,7 @@ class CandidateError(Exception):
 
 # ---- talking -----------------------------------------------------------------------------------------------------------------------------
 
-ANSWER_S = 8.0  # CPU time for looking at one answer
+ANSWER_S = 3.0  # CPU time for looking at one answer
 
 
 class watched:
