@@ -112,8 +112,9 @@ static void print_table(json_t *result, bool colour)
 	}
 	if (text_at(result, "error")[0])
 		cli_print_safe_to(stdout, "%s: %s\n", text_at(result, "reason"), text_at(result, "error"));
-	json_array_foreach(json_object_get(result, "warnings"), i, row)
+	json_array_foreach(json_object_get(result, "warnings"), i, row) {
 		cli_print_safe_to(stdout, "warning: %s%s\n", json_string_value(row), "");
+	}
 	printf("%lld of %lld passed, score %.4g\n", json_integer_value(json_object_get(result, "passed")), json_integer_value(json_object_get(result, "total")),
 	       json_real_value(json_object_get(result, "score")));
 }

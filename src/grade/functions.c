@@ -128,7 +128,7 @@ static json_t *view(const struct step_result *s, int i)
 	v = json_stringn(text.data ? text.data : "", text.len);
 	if (!v) {
 		/* Not UTF-8: what can be shown of it. */
-		for (size_t k = 0; k < text.len; k++)
+		for (size_t k = 0; text.data && k < text.len; k++)
 			if ((unsigned char)text.data[k] >= 128 || !text.data[k])
 				text.data[k] = '?';
 		v = json_stringn(text.data, text.len);
