@@ -38,7 +38,7 @@ cc -D_GNU_SOURCE -I"$root/src" -o "$out/rules-gen" "$root/tools/rules-gen.c" "$r
 for name in tree-sitter tree-sitter-python tree-sitter-bash tree-sitter-javascript; do
 	for source in "$root/grammars/$name"/src/lib.c "$root/grammars/$name"/parser.c "$root/grammars/$name"/scanner.c; do
 		object=$out/obj/$name-$(basename "$source" .c).o
-		if [ ! -e "$source" ] || [ "$object" -nt "$source" ]; then continue; fi
+		if [ ! -e "$source" ] || [ -n "$(find "$object" -newer "$source" 2>/dev/null)" ]; then continue; fi
 		# shellcheck disable=SC2086
 		$CC $cflags -w -I"$root/grammars/$name" -I"$root/grammars/$name/src" -fsanitize=address -fsanitize=fuzzer-no-link -c "$source" -o "$object"
 	done
