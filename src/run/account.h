@@ -8,10 +8,10 @@
 
 /* What the gate before the run had to say. One function of account.c fills it from request and result. */
 struct account_gate {
-	const char *policy;		  /* off, warn, enforce; NULL: there was no check */
-	const struct strlist *rules;	  /* names of rule sets; NULL: none */
-	const struct strlist *allow;	  /* programs that may start; NULL: all of them */
-	bool checked;			  /* the next two are known */
+	const char *policy;	     /* off, warn, enforce; NULL: there was no check */
+	const struct strlist *rules; /* names of rule sets; NULL: none */
+	const struct strlist *allow; /* programs that may start; NULL: all of them */
+	bool checked;		     /* the next two are known */
 	uint64_t violations;
 	uint8_t violations_hash[DIGEST_SIZE]; /* of the list as it stands in the result */
 };
