@@ -37,39 +37,47 @@ struct audit {
 
 static const struct opt audit_opts[] = {
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print JSON" },
-	{ "since", 0, "TIME", NULL, OPT_STR, AT(since), NULL, 0, 0, 0, "list, export: receipts from then on (2026-11-15T11:26Z, @SECONDS, or an age: 2h, 7d)" },
+	{ "since", 0, "TIME", NULL, OPT_STR, AT(since), NULL, 0, 0, 0,
+	  "list, export: receipts from then on (2026-11-15T11:26Z, @SECONDS, or an age: 2h, 7d)" },
 	{ "until", 0, "TIME", NULL, OPT_STR, AT(until), NULL, 0, 0, 0, "list, export: receipts before then" },
 	{ "status", 0, "STATUS", NULL, OPT_STR, AT(status), NULL, 0, 0, 0, "list, export: completed, timeout, error, killed" },
-	{ "reason", 0, "REASON", NULL, OPT_STR, AT(reason), NULL, 0, 0, 0, "list, export: exited, memory, policy, ... (docs/result.md)" },
+	{ "reason", 0, "REASON", NULL, OPT_STR, AT(reason), NULL, 0, 0, 0,
+	  "list, export: exited, memory, policy, ... (docs/result.md)" },
 	{ "language", 'l', "NAME", NULL, OPT_STR, AT(language), NULL, 0, 0, 0, "list, export: of this language" },
 	{ "client", 0, "NAME", NULL, OPT_STR, AT(client), NULL, 0, 0, 0, "list, export: of this client" },
-	{ "hash", 0, "SHA256", NULL, OPT_STR, AT(hash), NULL, 0, 0, 0, "list, export: of this code, or the receipt with this hash" },
+	{ "hash", 0, "SHA256", NULL, OPT_STR, AT(hash), NULL, 0, 0, 0,
+	  "list, export: of this code, or the receipt with this hash" },
 	{ "limit", 'n', "N", NULL, OPT_U64, AT(limit), NULL, 1, 0, 0, "list: the last N of them" },
 	{ "before", 0, "TIME", NULL, OPT_STR, AT(before), NULL, 0, 0, 0, "prune: receipts before then" },
 	{ "dry-run", 0, NULL, NULL, OPT_FLAG, AT(dry_run), NULL, 0, 0, 0, "prune: say what would go, and change nothing" },
-	{ "anchor", 0, "FILE|TEXT", NULL, OPT_STR, AT(anchor), NULL, 0, 0, 0, "verify: against a checkpoint that was kept elsewhere" },
-	{ "export", 0, "FILE|-", NULL, OPT_STR, AT(export_file), NULL, 0, 0, 0, "verify: an export instead of this host's receipts" },
+	{ "anchor", 0, "FILE|TEXT", NULL, OPT_STR, AT(anchor), NULL, 0, 0, 0,
+	  "verify: against a checkpoint that was kept elsewhere" },
+	{ "export", 0, "FILE|-", NULL, OPT_STR, AT(export_file), NULL, 0, 0, 0,
+	  "verify: an export instead of this host's receipts" },
 	{ "key", 0, "FILE", NULL, OPT_LIST, AT(keys), NULL, 0, 0, 0, "verify: a public key to trust (PEM); may be repeated" },
-	{ "adopt", 0, NULL, NULL, OPT_FLAG, AT(adopt), NULL, 0, 0, 0, "checkpoint: the notary's folder was lost; begin again from what the database says" },
+	{ "adopt", 0, NULL, NULL, OPT_FLAG, AT(adopt), NULL, 0, 0, 0,
+	  "checkpoint: the notary's folder was lost; begin again from what the database says" },
 	{ .name = NULL },
 };
 
 const struct opt_cmd cmd_audit_opts = {
 	.name = "audit",
 	.summary = "receipts of what ran: list, show, export, verify, prune",
-	.usage = "  belljar audit list [FILTERS] [--json]        one line for each receipt\n"
-		 "  belljar audit show ID                        a receipt (ID: an execution id, or its number)\n"
-		 "  belljar audit code ID                        the code that ran\n"
-		 "  belljar audit export [FILTERS]               lines that a third party can verify; of what is filtered out only the hashes\n"
-		 "  belljar audit verify [--anchor FILE|TEXT]    is every receipt there, and as it was?\n"
-		 "  belljar audit verify --export FILE --key PUB the same for an export, with the public key alone\n"
-		 "  belljar audit anchor                         the last checkpoint, signed: to be kept elsewhere\n"
-		 "  belljar audit checkpoint [--adopt]           have the notary sign now\n"
-		 "  belljar audit key                            the notary's public key\n"
-		 "  belljar audit prune --before TIME            remove old receipts; the rest stays verifiable",
-	.details = "docs/receipts.md says what is in a receipt and what it proves.\n"
-		   "Exit status: 0 done, and for verify: everything is as it was; 1 verify found something, or there is no such receipt;\n"
-		   "2 usage; 125 belljar failed, or the notary refused.",
+	.usage =
+		"  belljar audit list [FILTERS] [--json]        one line for each receipt\n"
+		"  belljar audit show ID                        a receipt (ID: an execution id, or its number)\n"
+		"  belljar audit code ID                        the code that ran\n"
+		"  belljar audit export [FILTERS]               lines that a third party can verify; of what is filtered out only the hashes\n"
+		"  belljar audit verify [--anchor FILE|TEXT]    is every receipt there, and as it was?\n"
+		"  belljar audit verify --export FILE --key PUB the same for an export, with the public key alone\n"
+		"  belljar audit anchor                         the last checkpoint, signed: to be kept elsewhere\n"
+		"  belljar audit checkpoint [--adopt]           have the notary sign now\n"
+		"  belljar audit key                            the notary's public key\n"
+		"  belljar audit prune --before TIME            remove old receipts; the rest stays verifiable",
+	.details =
+		"docs/receipts.md says what is in a receipt and what it proves.\n"
+		"Exit status: 0 done, and for verify: everything is as it was; 1 verify found something, or there is no such receipt;\n"
+		"2 usage; 125 belljar failed, or the notary refused.",
 	.words = true,
 	.opts = audit_opts,
 };
@@ -104,12 +112,18 @@ static int filter_make(struct filter *f, const struct audit *a, struct err *e)
 	const struct {
 		const char *value, *sql;
 	} rows[] = {
-		{ a->since, " AND time >= ?1" },   { a->until, " AND time < ?2" },	 { a->status, " AND status = ?3" }, { a->reason, " AND reason = ?4" },
-		{ a->language, " AND language = ?5" }, { a->client, " AND client = ?6" }, { a->hash, " AND (code = ?7 OR hash = ?7)" },
+		{ a->since, " AND time >= ?1" },
+		{ a->until, " AND time < ?2" },
+		{ a->status, " AND status = ?3" },
+		{ a->reason, " AND reason = ?4" },
+		{ a->language, " AND language = ?5" },
+		{ a->client, " AND client = ?6" },
+		{ a->hash, " AND (code = ?7 OR hash = ?7)" },
 	};
 
 	f->sql = (struct buf)BUF_INIT(4096);
-	if ((a->since && receipt_parse_time(a->since, &f->since, e) < 0) || (a->until && receipt_parse_time(a->until, &f->until, e) < 0))
+	if ((a->since && receipt_parse_time(a->since, &f->since, e) < 0) ||
+	    (a->until && receipt_parse_time(a->until, &f->until, e) < 0))
 		return -1;
 	if (a->hash && !digest_from_hex(a->hash, f->hash, DIGEST_SIZE))
 		return err_set(e, ERR_USAGE, "--hash: '%.70s' is not 64 hexadecimal digits", a->hash);
@@ -157,7 +171,8 @@ static void list_text(sqlite3_stmt *st, bool first)
 	char when[32];
 
 	if (first)
-		printf("%8s  %-24s  %-17s  %-10s  %-10s  %-10s  %s\n", "SEQ", "TIME", "ID", "STATUS", "REASON", "LANGUAGE", "CLIENT");
+		printf("%8s  %-24s  %-17s  %-10s  %-10s  %-10s  %s\n", "SEQ", "TIME", "ID", "STATUS", "REASON", "LANGUAGE",
+		       "CLIENT");
 	receipt_time(sqlite3_column_int64(st, 2), when);
 	printf("%8lld  %-24s  ", (long long)sqlite3_column_int64(st, 0), when);
 	for (int i = 0; i < 4; i++) {
@@ -193,9 +208,10 @@ static void list_json(sqlite3_stmt *st, bool first)
 	json_t *o;
 
 	receipt_time(sqlite3_column_int64(st, 2), when);
-	o = json_pack("{s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "seq", (json_int_t)sqlite3_column_int64(st, 0), "id", string_or_null(text_of(st, 1)),
-		      "time", when, "client", string_or_null(text_of(st, 3)), "language", string_or_null(text_of(st, 4)), "status",
-		      string_or_null(text_of(st, 5)), "reason", string_or_null(text_of(st, 6)), "code", hex_or_null(st, 7), "hash", hex_or_null(st, 8));
+	o = json_pack("{s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "seq", (json_int_t)sqlite3_column_int64(st, 0), "id",
+		      string_or_null(text_of(st, 1)), "time", when, "client", string_or_null(text_of(st, 3)), "language",
+		      string_or_null(text_of(st, 4)), "status", string_or_null(text_of(st, 5)), "reason",
+		      string_or_null(text_of(st, 6)), "code", hex_or_null(st, 7), "hash", hex_or_null(st, 8));
 	fputs(first ? "[\n" : ",\n", stdout);
 	json_dumpf(o, stdout, JSON_COMPACT);
 	json_decref(o);
@@ -217,7 +233,8 @@ static int audit_list(struct audit *a, struct err *e)
 		buf_done(&f.sql);
 		return 0;
 	}
-	buf_fmt(&sql, "SELECT * FROM (SELECT seq, id, time, client, language, status, reason, code, hash FROM receipt WHERE%s ORDER BY seq DESC LIMIT %lld) ORDER BY seq",
+	buf_fmt(&sql,
+		"SELECT * FROM (SELECT seq, id, time, client, language, status, reason, code, hash FROM receipt WHERE%s ORDER BY seq DESC LIMIT %lld) ORDER BY seq",
 		f.sql.data, a->limit ? (long long)a->limit : -1LL);
 	buf_done(&f.sql);
 	st = audit_open(a, e) < 0 ? NULL : store_prepare(&a->store, sql.data, e);
@@ -250,7 +267,9 @@ static int find(struct audit *a, sqlite3_stmt **out, struct err *e)
 	if (audit_open(a, e) < 0)
 		return -1;
 	st = store_prepare(&a->store,
-			   number ? "SELECT seq, hash, body, code FROM receipt WHERE seq = ?" : "SELECT seq, hash, body, code FROM receipt WHERE id = ? ORDER BY seq DESC", e);
+			   number ? "SELECT seq, hash, body, code FROM receipt WHERE seq = ?"
+				  : "SELECT seq, hash, body, code FROM receipt WHERE id = ? ORDER BY seq DESC",
+			   e);
 	if (!st)
 		return -1;
 	if (number)
@@ -395,7 +414,8 @@ static void on_finding(void *ctx, const struct verify_finding *f)
 	if (json_array_size(w->findings) < 1000)
 		json_array_append_new(w->findings, json_pack("{s:s, s:o, s:o, s:o}", "kind", verify_kind_names[f->kind], "seq",
 							     f->seq ? json_integer((json_int_t)f->seq) : json_null(), "id",
-							     string_or_null(f->id && f->id[0] ? f->id : NULL), "text", string_or_null(f->text)));
+							     string_or_null(f->id && f->id[0] ? f->id : NULL), "text",
+							     string_or_null(f->text)));
 	if (w->a->json)
 		return;
 	printf("%s: ", verify_kind_names[f->kind]);
@@ -492,20 +512,27 @@ static int add_notary(struct verify *v, const struct audit *a, struct err *e)
 		return -1;
 	have = signer_last(a->dir, &last, &why);
 	if (have < 0 || (have > 0 && key == 0))
-		verify_tell(v, VERIFY_NOTARY, 0, NULL, "%s", have < 0 ? why.msg : "the notary has a key, but its last checkpoint is gone");
+		verify_tell(v, VERIFY_NOTARY, 0, NULL, "%s",
+			    have < 0 ? why.msg : "the notary has a key, but its last checkpoint is gone");
 	return have == 0 ? verify_add(v, &last, "the notary", e) : 0;
 }
 
 static int verify_rows(struct verify *v, struct audit *a, struct err *e)
 {
-	sqlite3_stmt *st = store_prepare(&a->store, "SELECT seq, id, time, client, language, status, reason, code, hash, body FROM receipt ORDER BY seq", e);
+	sqlite3_stmt *st = store_prepare(
+		&a->store, "SELECT seq, id, time, client, language, status, reason, code, hash, body FROM receipt ORDER BY seq",
+		e);
 	int rc = 0, step;
 
 	if (!st)
 		return -1;
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		struct receipt_body columns = { .id = text_of(st, 1),	     .time_ms = sqlite3_column_int64(st, 2), .client = text_of(st, 3),
-						.language = text_of(st, 4), .status = text_of(st, 5),		     .reason = text_of(st, 6) };
+		struct receipt_body columns = { .id = text_of(st, 1),
+						.time_ms = sqlite3_column_int64(st, 2),
+						.client = text_of(st, 3),
+						.language = text_of(st, 4),
+						.status = text_of(st, 5),
+						.reason = text_of(st, 6) };
 		struct verify_row row = { .seq = (uint64_t)sqlite3_column_int64(st, 0), .columns = &columns };
 
 		columns.has_code = sqlite3_column_type(st, 7) != SQLITE_NULL;
@@ -548,12 +575,15 @@ static int verify_code(struct verify *v, struct audit *a, struct err *e)
 	sqlite3_finalize(st);
 	if (step != SQLITE_DONE)
 		return store_error(&a->store, "read the code", e);
-	st = store_prepare(&a->store, "SELECT seq, id FROM receipt r WHERE code IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.code.kept') END = 1 AND NOT EXISTS (SELECT 1 FROM code c WHERE c.hash = r.code) ORDER BY seq", e);
+	st = store_prepare(
+		&a->store,
+		"SELECT seq, id FROM receipt r WHERE code IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.code.kept') END = 1 AND NOT EXISTS (SELECT 1 FROM code c WHERE c.hash = r.code) ORDER BY seq",
+		e);
 	if (!st)
 		return -1;
 	while ((step = sqlite3_step(st)) == SQLITE_ROW)
-		verify_tell(v, VERIFY_CODE, (uint64_t)sqlite3_column_int64(st, 0), text_of(st, 1), "the code of receipt %lld is gone",
-			    (long long)sqlite3_column_int64(st, 0));
+		verify_tell(v, VERIFY_CODE, (uint64_t)sqlite3_column_int64(st, 0), text_of(st, 1),
+			    "the code of receipt %lld is gone", (long long)sqlite3_column_int64(st, 0));
 	sqlite3_finalize(st);
 	return step == SQLITE_DONE ? 0 : store_error(&a->store, "read the code", e);
 }
@@ -570,7 +600,8 @@ static int verify_here(struct verify *v, struct audit *a, struct err *e)
 	}
 	if (audit_open(a, e) < 0 || store_begin_read(&a->store, e) < 0)
 		return -1;
-	return add_table(v, a, "SELECT text FROM prune ORDER BY number", e) < 0 || add_table(v, a, "SELECT text FROM checkpoint ORDER BY number", e) < 0 ||
+	return add_table(v, a, "SELECT text FROM prune ORDER BY number", e) < 0 ||
+			       add_table(v, a, "SELECT text FROM checkpoint ORDER BY number", e) < 0 ||
 			       verify_rows(v, a, e) < 0 || verify_code(v, a, e) < 0
 		       ? -1
 		       : 0;
@@ -578,7 +609,8 @@ static int verify_here(struct verify *v, struct audit *a, struct err *e)
 
 static int verify_file(struct verify *v, struct audit *a, struct err *e)
 {
-	auto_close int fd = strcmp(a->export_file, "-") == 0 ? fcntl(0, F_DUPFD_CLOEXEC, 3) : open(a->export_file, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = strcmp(a->export_file, "-") == 0 ? fcntl(0, F_DUPFD_CLOEXEC, 3)
+							     : open(a->export_file, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0) {
 		err_sys(e, "--export: %s", a->export_file);
@@ -599,10 +631,11 @@ static void tell_json(const struct verify *v, const struct verifying *w)
 
 	receipt_time(v->signed_ms, when);
 	digest_hex(v->head, DIGEST_SIZE, head);
-	o = json_pack("{s:b, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:I, s:O}", "ok", v->findings == 0, "receipts", (json_int_t)v->receipts, "digests",
-		      (json_int_t)v->digests, "first", (json_int_t)v->first, "last", (json_int_t)v->last, "head", head, "checkpoints",
-		      (json_int_t)v->checkpoints, "signed", (json_int_t)v->signed_seq, "signed_time", v->signed_seq ? json_string(when) : json_null(),
-		      "pruned", (json_int_t)v->pruned.seq, "findings", w->findings);
+	o = json_pack("{s:b, s:I, s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:I, s:O}", "ok", v->findings == 0, "receipts",
+		      (json_int_t)v->receipts, "digests", (json_int_t)v->digests, "first", (json_int_t)v->first, "last",
+		      (json_int_t)v->last, "head", head, "checkpoints", (json_int_t)v->checkpoints, "signed",
+		      (json_int_t)v->signed_seq, "signed_time", v->signed_seq ? json_string(when) : json_null(), "pruned",
+		      (json_int_t)v->pruned.seq, "findings", w->findings);
 	json_dumpf(o, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(o);
@@ -631,7 +664,8 @@ static void tell_text(const struct verify *v)
 		printf("; signed up to %llu (%s)", (unsigned long long)v->signed_seq, when);
 	printf("\n");
 	if (v->last > v->signed_seq)
-		printf("%llu of them are not signed yet: belljar audit checkpoint\n", (unsigned long long)(v->last - v->signed_seq));
+		printf("%llu of them are not signed yet: belljar audit checkpoint\n",
+		       (unsigned long long)(v->last - v->signed_seq));
 	if (v->clock_went_back)
 		printf("the clock went back between two checkpoints\n");
 }
@@ -769,7 +803,8 @@ static int audit_export(struct audit *a, struct err *e)
 	export_begin(pub, has_key, &out);
 	if (store_begin_read(&a->store, e) < 0)
 		return -1;
-	return export_table(a, "SELECT text FROM prune ORDER BY number", &out, e) < 0 || export_table(a, "SELECT text FROM checkpoint ORDER BY number", &out, e) < 0 ||
+	return export_table(a, "SELECT text FROM prune ORDER BY number", &out, e) < 0 ||
+			       export_table(a, "SELECT text FROM checkpoint ORDER BY number", &out, e) < 0 ||
 			       export_rows(a, &out, e) < 0 || put_out(&out, true, e) < 0
 		       ? -1
 		       : 0;
@@ -797,7 +832,8 @@ static int fold_one(uint64_t seq, const uint8_t *hash, void *ctx)
 /* The last receipt before the first that is not older: a clock that went back removes nothing that is newer. At least one receipt stays. */
 static int find_boundary(struct audit *a, int64_t before, uint64_t *out, struct err *e)
 {
-	sqlite3_stmt *st = store_prepare(&a->store, "SELECT coalesce((SELECT min(seq) FROM receipt WHERE time >= ?), max(seq)) - 1 FROM receipt", e);
+	sqlite3_stmt *st = store_prepare(
+		&a->store, "SELECT coalesce((SELECT min(seq) FROM receipt WHERE time >= ?), max(seq)) - 1 FROM receipt", e);
 	int rc;
 
 	if (!st)
@@ -870,8 +906,8 @@ static int audit_prune(struct audit *a, struct err *e)
 	if (must_be_sound(a, e) < 0 || sign_now(a, &c, e) < 0 || sign_prune(a, boundary, &record, e) < 0 ||
 	    store_prune(&a->store, &record, &receipts, &codes, e) < 0)
 		return -1;
-	printf("pruned: receipts %llu to %llu (%llu), %llu of the codes they were of\n", (unsigned long long)pruned + 1, (unsigned long long)boundary,
-	       (unsigned long long)receipts, (unsigned long long)codes);
+	printf("pruned: receipts %llu to %llu (%llu), %llu of the codes they were of\n", (unsigned long long)pruned + 1,
+	       (unsigned long long)boundary, (unsigned long long)receipts, (unsigned long long)codes);
 	return 0;
 }
 
@@ -882,9 +918,11 @@ static const struct {
 	int (*run)(struct audit *a, struct err *e);
 	bool word; /* takes an ID */
 } verbs[] = {
-	{ "list", audit_list, false },	   { "show", audit_show, true },	     { "code", audit_code, true }, { "export", audit_export, false },
-	{ "verify", audit_verify, false }, { "prune", audit_prune, false },	     { "anchor", audit_anchor, false },
-	{ "checkpoint", audit_checkpoint, false }, { "key", audit_key, false },
+	{ "list", audit_list, false },	   { "show", audit_show, true },
+	{ "code", audit_code, true },	   { "export", audit_export, false },
+	{ "verify", audit_verify, false }, { "prune", audit_prune, false },
+	{ "anchor", audit_anchor, false }, { "checkpoint", audit_checkpoint, false },
+	{ "key", audit_key, false },
 };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -894,14 +932,17 @@ static int run_verb(struct audit *a, const struct strlist *words, struct err *e)
 		if (strcmp(words->v[0], verbs[i].name) != 0)
 			continue;
 		if (words->n != (verbs[i].word ? 2 : 1)) {
-			err_set(e, ERR_USAGE, verbs[i].word ? "audit %s needs one ID" : "audit %s takes no further words", verbs[i].name);
+			err_set(e, ERR_USAGE, verbs[i].word ? "audit %s needs one ID" : "audit %s takes no further words",
+				verbs[i].name);
 			return err_hint(e, "belljar audit --help");
 		}
 		a->word = verbs[i].word ? words->v[1] : NULL;
 		return state_dir(a->dir, sizeof(a->dir), e) < 0 ? -1 : verbs[i].run(a, e);
 	}
 	if (words->n)
-		err_set(e, ERR_USAGE, "audit: '%.40s' is none of list, show, code, export, verify, prune, anchor, checkpoint, key", words->v[0]);
+		err_set(e, ERR_USAGE,
+			"audit: '%.40s' is none of list, show, code, export, verify, prune, anchor, checkpoint, key",
+			words->v[0]);
 	else
 		err_set(e, ERR_USAGE, "audit: say what to do");
 	return err_hint(e, "belljar audit --help");

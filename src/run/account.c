@@ -11,7 +11,7 @@
 #include "run/feeder.h"
 #include "store/canon.h"
 
-#define FILES_LISTED 256	 /* of a request's files by name; all of them are in the digest */
+#define FILES_LISTED 256	  /* of a request's files by name; all of them are in the digest */
 #define LISTED_BYTES (256U << 10) /* past it no further name is listed: strangers choose them, and a receipt must fit */
 
 /* ---- the gate ---- */
@@ -325,7 +325,8 @@ static void add_name(struct canon *c, const char *key, const char *text)
 }
 
 /* Up to where `prev` belongs. */
-static void first_part(struct canon *c, const struct receipt *r, const struct request *req, const struct result *res, const struct account_gate *g)
+static void first_part(struct canon *c, const struct receipt *r, const struct request *req, const struct result *res,
+		       const struct account_gate *g)
 {
 	const struct jar_evidence *ev = &res->run.evidence;
 

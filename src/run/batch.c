@@ -406,6 +406,7 @@ static void end_store(struct batch *b)
 	if (b->store.fd < 0 || writer_put_end(&b->to_store) < 0)
 		return;
 	b->ending = true;
+	b->gathered = 0; /* for nobody any more */
 	send_receipts(b);
 	while (b->store.fd >= 0 && clock_mono_ns() < end)
 		loop_wait(&b->loop, 100);

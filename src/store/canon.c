@@ -52,7 +52,9 @@ void canon_end_list(struct canon *c)
 /* As jansson writes them, so that a text can be made again from what it means. */
 static void escape(struct buf *out, unsigned char ch)
 {
-	static const char *const names[] = { ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t", ['"'] = "\\\"", ['\\'] = "\\\\" };
+	static const char *const names[] = {
+		['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t", ['"'] = "\\\"", ['\\'] = "\\\\"
+	};
 
 	if (ch < sizeof(names) / sizeof(names[0]) && names[ch])
 		buf_add(out, names[ch], 2);

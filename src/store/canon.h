@@ -12,10 +12,10 @@ struct canon {
 	bool first; /* nothing stands in the object or list at hand yet */
 };
 
-void canon_open(struct canon *c, const char *key);  /* "key":{ ; NULL: the whole */
-void canon_close(struct canon *c);		     /* } */
-void canon_list(struct canon *c, const char *key);  /* "key":[ */
-void canon_end_list(struct canon *c);		     /* ] */
+void canon_open(struct canon *c, const char *key); /* "key":{ ; NULL: the whole */
+void canon_close(struct canon *c);		   /* } */
+void canon_list(struct canon *c, const char *key); /* "key":[ */
+void canon_end_list(struct canon *c);		   /* ] */
 void canon_key(struct canon *c, const char *key);
 /* Values; a NULL key: of a list. Text that is no UTF-8 has U+FFFD where it is not; past `max` bytes it is cut between characters. NULL is null. */
 void canon_str(struct canon *c, const char *key, const char *text);

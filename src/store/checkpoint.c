@@ -46,8 +46,9 @@ static int read_object(const json_t *o, struct checkpoint *c)
 	c->seq = (uint64_t)json_integer_value(seq);
 	c->time_ms = json_integer_value(when);
 	return c->kind < 2 && get_bytes(o, "head", c->head, DIGEST_SIZE) && get_bytes(o, "receipt", c->receipt, DIGEST_SIZE) &&
-		       get_bytes(o, "key", c->key, KEY_ID_SIZE) && get_bytes(o, "signature", c->signature, SIGNATURE_SIZE)
-	       ? 0 : -1;
+			       get_bytes(o, "key", c->key, KEY_ID_SIZE) && get_bytes(o, "signature", c->signature, SIGNATURE_SIZE)
+		       ? 0
+		       : -1;
 }
 
 int checkpoint_from_json(const char *text, size_t len, struct checkpoint *out, struct err *e)

@@ -8,7 +8,7 @@
 #include "store/digest.h"
 
 #define CHECKPOINT_HEAD_TAG "belljar head v1\n" /* before head and digest when they are folded */
-#define CHECKPOINT_TEXT_MAX 320			 /* of the bytes that are signed */
+#define CHECKPOINT_TEXT_MAX 320			/* of the bytes that are signed */
 #define KEY_SIZE	    32
 #define KEY_ID_SIZE	    8
 #define SIGNATURE_SIZE	    64

@@ -127,7 +127,8 @@ static const struct {
 	const char *type;
 	int (*read)(struct export_reader *r, const json_t *o, struct err *e);
 } types[] = {
-	{ BEGIN, read_begin }, { "checkpoint", read_checkpoint }, { "prune", read_checkpoint }, { "receipt", read_receipt }, { "digest", read_digest },
+	{ BEGIN, read_begin },	     { "checkpoint", read_checkpoint }, { "prune", read_checkpoint },
+	{ "receipt", read_receipt }, { "digest", read_digest },
 };
 
 int export_read(struct export_reader *r, const char *line, size_t len, struct err *e)
@@ -170,7 +171,8 @@ int export_verify(int fd, struct verify *v, struct err *e)
 		if (n < 0)
 			return err_sys(e, "read the export");
 		if (buf_add(&text, n ? block : "\n", n ? (size_t)n : 1) < 0)
-			return err_set(e, ERR_INPUT, "line %llu of the export is longer than 4 MiB", (unsigned long long)r.line + 1);
+			return err_set(e, ERR_INPUT, "line %llu of the export is longer than 4 MiB",
+				       (unsigned long long)r.line + 1);
 		while ((end = memchr(text.data + used, '\n', text.len - used))) {
 			size_t len = (size_t)(end - text.data) - used;
 

@@ -25,8 +25,9 @@ size_t checkpoint_text(const struct checkpoint *c, char out[CHECKPOINT_TEXT_MAX]
 	digest_hex(c->head, DIGEST_SIZE, head);
 	digest_hex(c->receipt, DIGEST_SIZE, receipt);
 	digest_hex(c->key, KEY_ID_SIZE, key);
-	n = snprintf(out, CHECKPOINT_TEXT_MAX, "belljar %s v1\n%llu\n%s\n%s\n%lld\n%s\n", c->kind == CHECKPOINT_PRUNED ? "prune" : "checkpoint",
-		     (unsigned long long)c->seq, head, receipt, (long long)c->time_ms, key);
+	n = snprintf(out, CHECKPOINT_TEXT_MAX, "belljar %s v1\n%llu\n%s\n%s\n%lld\n%s\n",
+		     c->kind == CHECKPOINT_PRUNED ? "prune" : "checkpoint", (unsigned long long)c->seq, head, receipt,
+		     (long long)c->time_ms, key);
 	return (size_t)n;
 }
 

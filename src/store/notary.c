@@ -59,7 +59,8 @@ struct notary {
 	uint8_t head[DIGEST_SIZE], receipt[DIGEST_SIZE];
 };
 
-static int complain(struct notary_reply *r, enum notary_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int complain(struct notary_reply *r, enum notary_status status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static int complain(struct notary_reply *r, enum notary_status status, const char *fmt, ...)
 {
@@ -151,7 +152,8 @@ static int make_key(struct notary *n, struct notary_reply *r)
 	if (use_key(n) < 0 || sign(n, &nothing) < 0)
 		return complain(r, NOTARY_FAILED, "libcrypto cannot make an Ed25519 key");
 	key_to_pem(n->pub, pem);
-	rc = write_file(NOTARY_LAST_FILE, &nothing, sizeof(nothing), 0600) < 0 || write_file(NOTARY_PUBLIC, pem, strlen(pem), 0600) < 0 ||
+	rc = write_file(NOTARY_LAST_FILE, &nothing, sizeof(nothing), 0600) < 0 ||
+			     write_file(NOTARY_PUBLIC, pem, strlen(pem), 0600) < 0 ||
 			     write_file(NOTARY_KEY, secret, KEY_SIZE, 0600) < 0
 		     ? complain_sys(r, "write the notary's key")
 		     : 0;
@@ -261,7 +263,8 @@ static int op_start(struct notary *n, const struct notary_msg *m, struct notary_
 static int op_check(struct notary *n, const struct notary_msg *m, struct notary_reply *r)
 {
 	if (!same(m->digest[0], n->last.receipt))
-		return complain(r, NOTARY_REFUSED, "receipt %llu is not the one that was signed", (unsigned long long)n->last.seq);
+		return complain(r, NOTARY_REFUSED, "receipt %llu is not the one that was signed",
+				(unsigned long long)n->last.seq);
 	n->checked = true;
 	r->checkpoint = n->last;
 	return 0;
@@ -287,7 +290,8 @@ static int op_sign(struct notary *n, const struct notary_msg *m, struct notary_r
 
 	/* A chain that was begun elsewhere is signed only when the owner adopts it. */
 	if (!n->checked || (n->started && !n->may_adopt) || m->seq != n->seq || (n->seq && !same(m->digest[0], n->receipt)))
-		return complain(r, NOTARY_REFUSED, "the digests lead to receipt %llu, not to what is to be signed", (unsigned long long)n->seq);
+		return complain(r, NOTARY_REFUSED, "the digests lead to receipt %llu, not to what is to be signed",
+				(unsigned long long)n->seq);
 	memcpy(c.head, n->head, DIGEST_SIZE);
 	memcpy(c.receipt, n->receipt, DIGEST_SIZE);
 	if (sign(n, &c) < 0)
@@ -336,14 +340,10 @@ static const struct notary_row {
 	bool answers; /* when it goes well; a refusal is always told */
 	bool ends;
 } rows[] = {
-	[NOTARY_LAST] = { op_last, true, true, false },
-	[NOTARY_START] = { op_start, false, false, false },
-	[NOTARY_CHECK] = { op_check, false, true, false },
-	[NOTARY_ADD] = { op_add, false, false, false },
-	[NOTARY_SIGN] = { op_sign, false, true, true },
-	[NOTARY_PRUNE] = { op_prune, false, true, true },
-	[NOTARY_LEAVE] = { op_leave, true, false, true },
-	[NOTARY_VERIFY] = { op_verify, true, true, false },
+	[NOTARY_LAST] = { op_last, true, true, false },	   [NOTARY_START] = { op_start, false, false, false },
+	[NOTARY_CHECK] = { op_check, false, true, false }, [NOTARY_ADD] = { op_add, false, false, false },
+	[NOTARY_SIGN] = { op_sign, false, true, true },	   [NOTARY_PRUNE] = { op_prune, false, true, true },
+	[NOTARY_LEAVE] = { op_leave, true, false, true },  [NOTARY_VERIFY] = { op_verify, true, true, false },
 };
 
 /* After a refusal everything is passed over until the next LAST: who asks finds the refusal as the one answer to what it waits for. */
@@ -406,7 +406,8 @@ static int confine(bool folder, struct err *e)
 		return -1;
 	if (abi) {
 		rules = landlock_new(abi, e);
-		if (rules < 0 || (folder && landlock_allow(rules, abi, "/proc/self/fd/4", LANDLOCK_WRITE_NOEXEC, e) < 0) || landlock_enforce(rules, e) < 0)
+		if (rules < 0 || (folder && landlock_allow(rules, abi, "/proc/self/fd/4", LANDLOCK_WRITE_NOEXEC, e) < 0) ||
+		    landlock_enforce(rules, e) < 0)
 			return -1;
 	}
 	if (caps_set(0, e) < 0)
@@ -433,7 +434,8 @@ int main(int argc, char **argv)
 		n.may_adopt = n.may_adopt || strcmp(argv[i], "--adopt") == 0;
 		n.only_verifies = n.only_verifies || strcmp(argv[i], "--verify") == 0;
 	}
-	if (fstat(NOTARY_FD, &st) < 0 || !S_ISSOCK(st.st_mode) || (!n.only_verifies && (fstat(NOTARY_DIR_FD, &st) < 0 || !S_ISDIR(st.st_mode)))) {
+	if (fstat(NOTARY_FD, &st) < 0 || !S_ISSOCK(st.st_mode) ||
+	    (!n.only_verifies && (fstat(NOTARY_DIR_FD, &st) < 0 || !S_ISDIR(st.st_mode)))) {
 		fprintf(stderr, "belljar-notary is started by belljar\n");
 		return 2;
 	}

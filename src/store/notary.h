@@ -5,13 +5,13 @@
 
 #include "store/checkpoint.h"
 
-#define NOTARY_FD	3  /* its socket */
-#define NOTARY_DIR_FD	4  /* its folder */
-#define NOTARY_DIGESTS	64 /* in one record */
-#define NOTARY_WAIT_MS	5000 /* for another notary of the same folder */
-#define NOTARY_DIR	"notary"
-#define NOTARY_KEY	"key"
-#define NOTARY_PUBLIC	"key.pub"
+#define NOTARY_FD	 3    /* its socket */
+#define NOTARY_DIR_FD	 4    /* its folder */
+#define NOTARY_DIGESTS	 64   /* in one record */
+#define NOTARY_WAIT_MS	 5000 /* for another notary of the same folder */
+#define NOTARY_DIR	 "notary"
+#define NOTARY_KEY	 "key"
+#define NOTARY_PUBLIC	 "key.pub"
 #define NOTARY_LAST_FILE "checkpoint"
 
 enum notary_op {
@@ -20,9 +20,9 @@ enum notary_op {
 	NOTARY_CHECK,	 /* digest[0] is the receipt at the last checkpoint; answers with that */
 	NOTARY_ADD,	 /* `count` digests of the receipts that follow; no answer */
 	NOTARY_SIGN,	 /* the chain ends with `seq`, digest[0]: a checkpoint is the answer; ends */
-	NOTARY_PRUNE,	 /* what was begun with START leads to the last checkpoint: a prune record of START's place is the answer; ends */
-	NOTARY_LEAVE,	 /* ends without a signature; no answer */
-	NOTARY_VERIFY,	 /* digest[0] is a public key, at digest[1] begins a checkpoint: OK when it was signed by that key. Only with --verify */
+	NOTARY_PRUNE, /* what was begun with START leads to the last checkpoint: a prune record of START's place is the answer; ends */
+	NOTARY_LEAVE, /* ends without a signature; no answer */
+	NOTARY_VERIFY, /* digest[0] is a public key, at digest[1] begins a checkpoint: OK when it was signed by that key. Only with --verify */
 };
 
 struct notary_msg {

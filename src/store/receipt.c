@@ -76,8 +76,9 @@ void receipt_time(int64_t time_ms, char out[32])
 		snprintf(out, 32, "0000-01-01T00:00:00.000Z");
 		return;
 	}
-	snprintf(out, 32, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)year % 10000, month % 100, day % 100, (unsigned)(left / 3600000) % 100,
-		 (unsigned)(left / 60000 % 60), (unsigned)(left / 1000 % 60), (unsigned)(left % 1000));
+	snprintf(out, 32, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)year % 10000, month % 100, day % 100,
+		 (unsigned)(left / 3600000) % 100, (unsigned)(left / 60000 % 60), (unsigned)(left / 1000 % 60),
+		 (unsigned)(left % 1000));
 }
 
 static int bad_time(const char *text, struct err *e)
@@ -170,9 +171,10 @@ static int read_object(const json_t *o, struct receipt_body *b, struct arena *a,
 	b->seq = (uint64_t)json_integer_value(seq);
 	if (!get_hash(o, "prev", b->prev))
 		return bad(e, "it has no 'prev'");
-	if (!get_text(o, "id", false, &b->id, a) || !get_text(o, "status", false, &b->status, a) || !get_text(o, "reason", false, &b->reason, a) ||
-	    !get_text(o, "client", true, &b->client, a) || !get_text(o, "language", true, &b->language, a) ||
-	    !get_text(o, "time", false, &when, a) || parse_date(when, &b->time_ms) < 0)
+	if (!get_text(o, "id", false, &b->id, a) || !get_text(o, "status", false, &b->status, a) ||
+	    !get_text(o, "reason", false, &b->reason, a) || !get_text(o, "client", true, &b->client, a) ||
+	    !get_text(o, "language", true, &b->language, a) || !get_text(o, "time", false, &when, a) ||
+	    parse_date(when, &b->time_ms) < 0)
 		return bad(e, "id, time, client, language, status or reason is missing or of another type");
 	b->has_code = json_is_object(code);
 	if (b->has_code ? !get_hash(code, "sha256", b->code_hash) : !json_is_null(code))

@@ -9,10 +9,10 @@
 #include "store/digest.h"
 
 #define RECEIPT_ID_MAX	 32
-#define RECEIPT_WORD_MAX 16	     /* status, reason */
-#define RECEIPT_NAME_MAX 256	     /* client, language, the caller's id: longer ones are cut */
+#define RECEIPT_WORD_MAX 16  /* status, reason */
+#define RECEIPT_NAME_MAX 256 /* client, language, the caller's id: longer ones are cut */
 #define RECEIPT_BODY_MAX (1U << 20)
-#define RECEIPT_CODE_MAX (64U << 20) /* as a request's */
+#define RECEIPT_CODE_MAX (64U << 20)		/* as a request's */
 #define RECEIPT_TAG	 "belljar receipt v1\n" /* before the body when it is hashed */
 
 /*

@@ -48,7 +48,9 @@ static int open_folder(const char *state_dir, struct err *e)
 
 int signer_start(const char *state_dir, enum signer_mode mode, struct err *e)
 {
-	static const char *const options[] = { [SIGNER_PLAIN] = NULL, [SIGNER_PRUNE] = "--prune", [SIGNER_ADOPT] = "--adopt", [SIGNER_VERIFY] = "--verify" };
+	static const char *const options[] = {
+		[SIGNER_PLAIN] = NULL, [SIGNER_PRUNE] = "--prune", [SIGNER_ADOPT] = "--adopt", [SIGNER_VERIFY] = "--verify"
+	};
 	char path[512], *envp[] = { NULL, NULL };
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	auto_close int dir = mode == SIGNER_VERIFY ? open("/dev/null", O_RDWR | O_CLOEXEC) : open_folder(state_dir, e);
@@ -127,7 +129,8 @@ static int answer(int sock, struct checkpoint *out, struct err *e)
 		return -1;
 	if (r.status != NOTARY_OK) {
 		r.msg[sizeof(r.msg) - 1] = '\0';
-		err_set(e, r.status == NOTARY_REFUSED ? ERR_DENIED : ERR_SETUP, "the notary %s: %s", r.status == NOTARY_REFUSED ? "refuses to sign" : "cannot sign", r.msg);
+		err_set(e, r.status == NOTARY_REFUSED ? ERR_DENIED : ERR_SETUP, "the notary %s: %s",
+			r.status == NOTARY_REFUSED ? "refuses to sign" : "cannot sign", r.msg);
 		return err_hint(e, "belljar audit verify");
 	}
 	*out = r.checkpoint;
@@ -139,8 +142,8 @@ static int answer(int sock, struct checkpoint *out, struct err *e)
 struct shown {
 	int sock;
 	struct notary_msg m;
-	uint64_t last;	   /* seq of the last one */
-	uint64_t end;	   /* not past this one */
+	uint64_t last; /* seq of the last one */
+	uint64_t end;  /* not past this one */
 	uint8_t hash[DIGEST_SIZE];
 	struct err *e;
 };
@@ -196,7 +199,8 @@ static int check_last(int sock, struct store *s, const struct checkpoint *last, 
 		return 0;
 	rc = store_hash_at(s, last->seq, hash, e);
 	if (rc == 1) {
-		err_set(e, ERR_DENIED, "the notary has signed receipt %llu, which the database does not have: receipts were removed, or it is an old copy",
+		err_set(e, ERR_DENIED,
+			"the notary has signed receipt %llu, which the database does not have: receipts were removed, or it is an old copy",
 			(unsigned long long)last->seq);
 		err_hint(e, "belljar audit verify");
 	}

@@ -49,7 +49,8 @@ static const char schema[] =
 
 static const char *const statements[STORE_STATEMENTS] = {
 	[STORE_LAST] = "SELECT seq, hash FROM receipt ORDER BY seq DESC LIMIT 1",
-	[STORE_ADD] = "INSERT INTO receipt(seq, id, time, client, language, status, reason, code, hash, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[STORE_ADD] =
+		"INSERT INTO receipt(seq, id, time, client, language, status, reason, code, hash, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STORE_HAS_CODE] = "SELECT 1 FROM code WHERE hash = ?",
 	[STORE_ADD_CODE] = "INSERT INTO code(hash, form, bytes, data) VALUES(?, ?, ?, ?)",
 	[STORE_HASH_AT] = "SELECT hash FROM receipt WHERE seq = ?",
@@ -78,7 +79,8 @@ int store_error(struct store *s, const char *what, struct err *e)
 	case SQLITE_CANTOPEN:
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
-		err_set(e, ERR_SETUP, "%s: %s cannot be opened for writing (%s)", what, s->path, s->db ? sqlite3_errmsg(s->db) : "no memory");
+		err_set(e, ERR_SETUP, "%s: %s cannot be opened for writing (%s)", what, s->path,
+			s->db ? sqlite3_errmsg(s->db) : "no memory");
 		err_hint(e, "look at who owns it; --audit best-effort goes on without receipts");
 		break;
 	default:
@@ -255,7 +257,8 @@ int store_probe(struct store *s, struct err *e)
 
 	if (fstatvfs(s->dir, &v) == 0 && (uint64_t)(geteuid() == 0 ? v.f_bfree : v.f_bavail) * v.f_frsize < ROOM_BYTES) {
 		err_set(e, ERR_SETUP, "keep a receipt: no room on the disk for %s", s->path);
-		return err_hint(e, "make room (belljar audit prune, belljar clean); --audit best-effort goes on without receipts");
+		return err_hint(e,
+				"make room (belljar audit prune, belljar clean); --audit best-effort goes on without receipts");
 	}
 	if (exec(s, "BEGIN IMMEDIATE", "keep a receipt", e) < 0)
 		return -1;
@@ -401,7 +404,8 @@ void store_tidy(struct store *s, int pages, bool cut)
 	if (s->wal_pages <= pages)
 		return;
 	store_set_busy(s, 0);
-	if (sqlite3_wal_checkpoint_v2(s->db, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) == SQLITE_OK)
+	if (sqlite3_wal_checkpoint_v2(s->db, NULL, cut ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) ==
+	    SQLITE_OK)
 		s->wal_pages = 0;
 	store_set_busy(s, s->busy_ms);
 }
@@ -458,7 +462,8 @@ int store_hash_at(struct store *s, uint64_t seq, uint8_t out[DIGEST_SIZE], struc
 	return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? 1 : store_error(s, "read the receipts", e);
 }
 
-int store_each_hash(struct store *s, uint64_t seq, int (*fn)(uint64_t seq, const uint8_t *hash, void *ctx), void *ctx, struct err *e)
+int store_each_hash(struct store *s, uint64_t seq, int (*fn)(uint64_t seq, const uint8_t *hash, void *ctx), void *ctx,
+		    struct err *e)
 {
 	sqlite3_stmt *st = statement(s, STORE_HASHES, e);
 	uint8_t hash[DIGEST_SIZE];
@@ -497,7 +502,8 @@ static int last_text(struct store *s, enum store_statement which, struct checkpo
 		return -1;
 	rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
-		good = checkpoint_from_json((const char *)sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0), out, e);
+		good = checkpoint_from_json((const char *)sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0), out,
+					    e);
 	sqlite3_reset(st);
 	return rc == SQLITE_ROW ? good : rc == SQLITE_DONE ? 1 : store_error(s, "read the checkpoints", e);
 }
@@ -591,7 +597,8 @@ int store_prune(struct store *s, const struct checkpoint *record, uint64_t *rece
 	if (exec(s, "PRAGMA secure_delete=ON; BEGIN IMMEDIATE", "prune the receipts", e) < 0)
 		return -1;
 	if (run_changes(s, "DELETE FROM receipt WHERE seq <= ?", record->seq, receipts, e) < 0 ||
-	    run_changes(s, "DELETE FROM code WHERE hash NOT IN (SELECT code FROM receipt WHERE code IS NOT NULL)", 0, codes, e) < 0 ||
+	    run_changes(s, "DELETE FROM code WHERE hash NOT IN (SELECT code FROM receipt WHERE code IS NOT NULL)", 0, codes, e) <
+		    0 ||
 	    add_prune(s, record, e) < 0 || exec(s, "COMMIT", "prune the receipts", e) < 0) {
 		rollback(s);
 		return -1;

@@ -11,8 +11,16 @@
 #define STORE_FILE "receipts.db"
 
 enum store_statement {
-	STORE_LAST, STORE_ADD, STORE_HAS_CODE, STORE_ADD_CODE, STORE_HASH_AT, STORE_HASHES, STORE_ADD_CHECKPOINT, STORE_LAST_CHECKPOINT,
-	STORE_LAST_PRUNE, STORE_STATEMENTS
+	STORE_LAST,
+	STORE_ADD,
+	STORE_HAS_CODE,
+	STORE_ADD_CODE,
+	STORE_HASH_AT,
+	STORE_HASHES,
+	STORE_ADD_CHECKPOINT,
+	STORE_LAST_CHECKPOINT,
+	STORE_LAST_PRUNE,
+	STORE_STATEMENTS
 };
 
 struct store {
@@ -47,7 +55,8 @@ int store_last(struct store *s, struct receipt_place *out, struct err *e);
 /* The hash of the receipt at `seq`; 1 when there is none. */
 int store_hash_at(struct store *s, uint64_t seq, uint8_t out[DIGEST_SIZE], struct err *e);
 /* The hashes after `seq`, in order. `fn` returning non-zero ends it, and is returned. */
-int store_each_hash(struct store *s, uint64_t seq, int (*fn)(uint64_t seq, const uint8_t *hash, void *ctx), void *ctx, struct err *e);
+int store_each_hash(struct store *s, uint64_t seq, int (*fn)(uint64_t seq, const uint8_t *hash, void *ctx), void *ctx,
+		    struct err *e);
 
 /* Checkpoints and prune records, as lines of JSON. */
 int store_add_checkpoint(struct store *s, const struct checkpoint *c, struct err *e);

@@ -81,11 +81,13 @@ static int is_signed(struct verify *v, const struct verify_checkpoint *p, struct
 			continue;
 		rc = v->check(v->ctx, &p->c, v->keys[i], e);
 		if (rc > 0)
-			verify_tell(v, VERIFY_SIGNATURE, p->c.seq, NULL, "%s has a %s of receipt %llu whose signature is not good", p->where,
+			verify_tell(v, VERIFY_SIGNATURE, p->c.seq, NULL,
+				    "%s has a %s of receipt %llu whose signature is not good", p->where,
 				    p->c.kind == CHECKPOINT_PRUNED ? "prune record" : "checkpoint", n(p->c.seq));
 		return rc < 0 ? -1 : rc == 0;
 	}
-	verify_tell(v, VERIFY_KEY, p->c.seq, NULL, "%s has a %s of receipt %llu that was signed by key %s, which is not known here", p->where,
+	verify_tell(v, VERIFY_KEY, p->c.seq, NULL,
+		    "%s has a %s of receipt %llu that was signed by key %s, which is not known here", p->where,
 		    p->c.kind == CHECKPOINT_PRUNED ? "prune record" : "checkpoint", n(p->c.seq), key);
 	return 0;
 }
@@ -100,7 +102,8 @@ static void compare(struct verify *v)
 		/* Of what was pruned, nothing is left to compare with. */
 		if (p->c.seq < v->seq && p->c.seq < v->pruned.seq)
 			continue;
-		if (p->c.seq == v->seq && memcmp(p->c.head, v->head, DIGEST_SIZE) == 0 && memcmp(p->c.receipt, v->hash, DIGEST_SIZE) == 0) {
+		if (p->c.seq == v->seq && memcmp(p->c.head, v->head, DIGEST_SIZE) == 0 &&
+		    memcmp(p->c.receipt, v->hash, DIGEST_SIZE) == 0) {
 			v->signed_seq = p->c.seq;
 			v->signed_ms = p->c.time_ms;
 			continue;
@@ -110,9 +113,10 @@ static void compare(struct verify *v)
 			continue;
 		v->rewritten = true;
 		receipt_time(p->c.time_ms, when);
-		verify_tell(v, VERIFY_REWRITTEN, p->c.seq, NULL,
-			    "the receipts from %llu to %llu are not those that were signed at %s (%s has the checkpoint): some of them were rewritten", n(v->signed_seq + 1),
-			    n(p->c.seq), when, p->where);
+		verify_tell(
+			v, VERIFY_REWRITTEN, p->c.seq, NULL,
+			"the receipts from %llu to %llu are not those that were signed at %s (%s has the checkpoint): some of them were rewritten",
+			n(v->signed_seq + 1), n(p->c.seq), when, p->where);
 	}
 }
 
@@ -169,7 +173,9 @@ static bool check_place(struct verify *v, uint64_t seq)
 	if (seq == v->seq + 1)
 		return true;
 	if (seq <= v->seq) {
-		verify_tell(v, VERIFY_INSERTED, seq, NULL, seq <= v->pruned.seq ? "receipt %llu stands below what was pruned" : "receipt %llu stands behind a later one",
+		verify_tell(v, VERIFY_INSERTED, seq, NULL,
+			    seq <= v->pruned.seq ? "receipt %llu stands below what was pruned"
+						 : "receipt %llu stands behind a later one",
 			    n(seq));
 		return false;
 	}
@@ -204,7 +210,8 @@ static void check_columns(struct verify *v, const struct verify_row *row, const 
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		if (!columns[i].same)
-			verify_tell(v, VERIFY_EDITED, row->seq, b->id, "the column '%s' of receipt %llu was edited: its body says something else", columns[i].name,
+			verify_tell(v, VERIFY_EDITED, row->seq, b->id,
+				    "the column '%s' of receipt %llu was edited: its body says something else", columns[i].name,
 				    n(row->seq));
 }
 
@@ -214,10 +221,12 @@ static void tell_odd(struct verify *v, bool removed)
 		return;
 	v->odd.is = false;
 	if (removed) {
-		verify_tell(v, VERIFY_REMOVED, v->odd.place, v->odd.id, "in place %llu stands receipt %llu: what was before it is missing", n(v->odd.place), n(v->odd.seq));
+		verify_tell(v, VERIFY_REMOVED, v->odd.place, v->odd.id,
+			    "in place %llu stands receipt %llu: what was before it is missing", n(v->odd.place), n(v->odd.seq));
 		v->shift = (int64_t)(v->odd.seq - v->odd.place);
 	} else {
-		verify_tell(v, VERIFY_REORDERED, v->odd.place, v->odd.id, "in place %llu stands receipt %llu", n(v->odd.place), n(v->odd.seq));
+		verify_tell(v, VERIFY_REORDERED, v->odd.place, v->odd.id, "in place %llu stands receipt %llu", n(v->odd.place),
+			    n(v->odd.seq));
 		v->moved = true;
 	}
 }
@@ -237,10 +246,12 @@ static void check_seq(struct verify *v, const struct verify_row *row, const stru
 		if (follows || v->after_gap || moved)
 			return;
 		if (memcmp(b->prev, v->hash_before, DIGEST_SIZE) == 0)
-			verify_tell(v, VERIFY_INSERTED, v->seq, v->last_id, "receipt %llu was inserted: %llu follows the one before it", n(v->seq), n(row->seq));
+			verify_tell(v, VERIFY_INSERTED, v->seq, v->last_id,
+				    "receipt %llu was inserted: %llu follows the one before it", n(v->seq), n(row->seq));
 		else
-			verify_tell(v, VERIFY_EDITED, v->seq, v->last_id, "receipt %llu is not the one that %llu was written after: it was edited or replaced", n(v->seq),
-				    n(row->seq));
+			verify_tell(v, VERIFY_EDITED, v->seq, v->last_id,
+				    "receipt %llu is not the one that %llu was written after: it was edited or replaced",
+				    n(v->seq), n(row->seq));
 		return;
 	}
 	if (shift > v->shift) {
@@ -251,7 +262,8 @@ static void check_seq(struct verify *v, const struct verify_row *row, const stru
 		return;
 	}
 	if (!v->moved && shift == v->shift - 1 && memcmp(b->prev, v->hash_before, DIGEST_SIZE) == 0) {
-		verify_tell(v, VERIFY_INSERTED, v->seq, v->last_id, "receipt %llu was inserted: the one after it was written as number %llu", n(v->seq), n(b->seq));
+		verify_tell(v, VERIFY_INSERTED, v->seq, v->last_id,
+			    "receipt %llu was inserted: the one after it was written as number %llu", n(v->seq), n(b->seq));
 		v->shift = shift;
 		return;
 	}
@@ -272,10 +284,12 @@ int verify_receipt(struct verify *v, const struct verify_row *row, struct err *e
 	arena_reset(&v->arena);
 	receipt_hash(row->body, row->len, hash);
 	if (receipt_read(row->body, row->len, &b, &v->arena, &why) < 0) {
-		verify_tell(v, VERIFY_EDITED, row->seq, row->columns ? row->columns->id : NULL, "receipt %llu was edited: %s", n(row->seq), why.msg);
+		verify_tell(v, VERIFY_EDITED, row->seq, row->columns ? row->columns->id : NULL, "receipt %llu was edited: %s",
+			    n(row->seq), why.msg);
 	} else {
 		if (memcmp(hash, row->hash, DIGEST_SIZE) != 0)
-			verify_tell(v, VERIFY_EDITED, row->seq, b.id, "receipt %llu was edited: it does not have its hash", n(row->seq));
+			verify_tell(v, VERIFY_EDITED, row->seq, b.id, "receipt %llu was edited: it does not have its hash",
+				    n(row->seq));
 		check_seq(v, row, &b);
 		if (row->columns)
 			check_columns(v, row, &b);
@@ -311,9 +325,10 @@ int verify_end(struct verify *v, struct err *e)
 		char when[32];
 
 		receipt_time(p->c.time_ms, when);
-		verify_tell(v, VERIFY_TRUNCATED, v->seq + 1, NULL,
-			    "receipts %llu to %llu are missing: %s has a checkpoint of %s that says that they were there; they were removed, or this is an old copy",
-			    n(v->seq + 1), n(p->c.seq), p->where, when);
+		verify_tell(
+			v, VERIFY_TRUNCATED, v->seq + 1, NULL,
+			"receipts %llu to %llu are missing: %s has a checkpoint of %s that says that they were there; they were removed, or this is an old copy",
+			n(v->seq + 1), n(p->c.seq), p->where, when);
 	}
 	return 0;
 }

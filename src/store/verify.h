@@ -54,8 +54,8 @@ struct verify {
 	void *ctx;
 	/* what came of it */
 	uint64_t receipts, digests, findings;
-	uint64_t first, last;	  /* seq */
-	uint64_t signed_seq;	  /* covered by a good checkpoint */
+	uint64_t first, last; /* seq */
+	uint64_t signed_seq;  /* covered by a good checkpoint */
 	int64_t signed_ms;
 	size_t checkpoints;
 	struct checkpoint pruned; /* seq 0: nothing was */
@@ -87,6 +87,7 @@ int verify_digest(struct verify *v, uint64_t seq, const uint8_t hash[DIGEST_SIZE
 int verify_end(struct verify *v, struct err *e);
 void verify_done(struct verify *v);
 /* A finding of the caller's own. */
-void verify_tell(struct verify *v, enum verify_kind kind, uint64_t seq, const char *id, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void verify_tell(struct verify *v, enum verify_kind kind, uint64_t seq, const char *id, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 #endif

@@ -30,19 +30,19 @@
  * A result is given out when its answer has come. Before it takes the first byte it has given up everything but its descriptors.
  */
 
-#define MAGIC	      0x74706352U
-#define MAGIC_END     0x646e4552U
-#define FLAG_CODE     1U
-#define FLAG_KEEP     2U
-#define FLAG_CLIENT   4U
-#define FLAG_LANGUAGE 8U
-#define GROUP_MAX     512
-#define BUSY_START_MS 5000
-#define BUSY_MS	      10000
-#define BUSY_AGAIN_MS 200
-#define READ_BYTES    (1U << 20)
-#define TIDY_PAGES    2000 /* 8 MiB of log */
-#define TIDY_END_PAGES 64 /* whoever comes next reads it first */
+#define MAGIC	       0x74706352U
+#define MAGIC_END      0x646e4552U
+#define FLAG_CODE      1U
+#define FLAG_KEEP      2U
+#define FLAG_CLIENT    4U
+#define FLAG_LANGUAGE  8U
+#define GROUP_MAX      512
+#define BUSY_START_MS  5000
+#define BUSY_MS	       10000
+#define BUSY_AGAIN_MS  200
+#define READ_BYTES     (1U << 20)
+#define TIDY_PAGES     2000 /* 8 MiB of log */
+#define TIDY_END_PAGES 64   /* whoever comes next reads it first */
 
 /* ---- the wire ---- */
 
@@ -55,7 +55,8 @@ int writer_put(const struct receipt *r, struct buf *out)
 	memcpy(h.status, r->status, sizeof(h.status));
 	memcpy(h.reason, r->reason, sizeof(h.reason));
 	memcpy(h.code_hash, r->code_hash, sizeof(h.code_hash));
-	h.flags = (r->has_code ? FLAG_CODE : 0) | (send_code ? FLAG_KEEP : 0) | (r->client ? FLAG_CLIENT : 0) | (r->language ? FLAG_LANGUAGE : 0);
+	h.flags = (r->has_code ? FLAG_CODE : 0) | (send_code ? FLAG_KEEP : 0) | (r->client ? FLAG_CLIENT : 0) |
+		  (r->language ? FLAG_LANGUAGE : 0);
 	h.client_len = r->client ? (uint32_t)strlen(r->client) + 1 : 0;
 	h.language_len = r->language ? (uint32_t)strlen(r->language) + 1 : 0;
 	h.code_len = send_code ? (uint32_t)r->code_len : 0;
@@ -91,8 +92,9 @@ static ssize_t take(const char *data, size_t len, struct receipt *r)
 	if (len < sizeof(h))
 		return 0;
 	memcpy(&h, data, sizeof(h));
-	if (h.magic != MAGIC || !is_text(h.id, sizeof(h.id)) || !is_text(h.status, sizeof(h.status)) || !is_text(h.reason, sizeof(h.reason)) ||
-	    h.client_len > RECEIPT_NAME_MAX * 4 || h.language_len > RECEIPT_NAME_MAX * 4 || h.code_len > RECEIPT_CODE_MAX)
+	if (h.magic != MAGIC || !is_text(h.id, sizeof(h.id)) || !is_text(h.status, sizeof(h.status)) ||
+	    !is_text(h.reason, sizeof(h.reason)) || h.client_len > RECEIPT_NAME_MAX * 4 ||
+	    h.language_len > RECEIPT_NAME_MAX * 4 || h.code_len > RECEIPT_CODE_MAX)
 		return -1;
 	total += h.client_len + h.language_len + (size_t)h.code_len;
 	for (int i = 0; i < 3; i++) {
@@ -102,7 +104,9 @@ static ssize_t take(const char *data, size_t len, struct receipt *r)
 	}
 	if (len < total)
 		return 0;
-	*r = (struct receipt){ .time_ms = h.time_ms, .has_code = h.flags & FLAG_CODE, .keep_code = h.flags & FLAG_KEEP, .code_len = h.code_len };
+	*r = (struct receipt){
+		.time_ms = h.time_ms, .has_code = h.flags & FLAG_CODE, .keep_code = h.flags & FLAG_KEEP, .code_len = h.code_len
+	};
 	memcpy(r->id, h.id, sizeof(h.id));
 	memcpy(r->status, h.status, sizeof(h.status));
 	memcpy(r->reason, h.reason, sizeof(h.reason));
@@ -254,7 +258,8 @@ static void sign(struct writer *w)
 
 static bool is_due(const struct writer *w)
 {
-	return w->unsigned_count >= SIGNER_RECEIPTS || (w->unsigned_count && clock_mono_ns() - w->signed_ns >= SIGNER_INTERVAL_MS * NS_PER_MS);
+	return w->unsigned_count >= SIGNER_RECEIPTS ||
+	       (w->unsigned_count && clock_mono_ns() - w->signed_ns >= SIGNER_INTERVAL_MS * NS_PER_MS);
 }
 
 static void serve(struct writer *w)

@@ -28,7 +28,8 @@ static void same_again(const char *text, size_t len)
 
 TEST(text_is_as_jansson_writes_it)
 {
-	static const char *const texts[] = { "", "plain", "a\"b\\c/d", "\b\f\n\r\t\x01\x1f\x7f", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" };
+	static const char *const texts[] = { "", "plain", "a\"b\\c/d", "\b\f\n\r\t\x01\x1f\x7f",
+					     "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct buf b = BUF_INIT(1000);
@@ -94,10 +95,14 @@ TEST(times_are_utc)
 		int64_t ms;
 		const char *text;
 	} rows[] = {
-		{ 0, "1970-01-01T00:00:00.000Z" },	   { -1, "1969-12-31T23:59:59.999Z" },
-		{ 951782399999, "2000-02-28T23:59:59.999Z" }, { 951782400000, "2000-02-29T00:00:00.000Z" },
-		{ 4107542399000, "2100-02-28T23:59:59.000Z" }, { 4107542400000, "2100-03-01T00:00:00.000Z" },
-		{ 1794743149900, "2026-11-15T11:45:49.900Z" }, { INT64_MAX, "0000-01-01T00:00:00.000Z" },
+		{ 0, "1970-01-01T00:00:00.000Z" },
+		{ -1, "1969-12-31T23:59:59.999Z" },
+		{ 951782399999, "2000-02-28T23:59:59.999Z" },
+		{ 951782400000, "2000-02-29T00:00:00.000Z" },
+		{ 4107542399000, "2100-02-28T23:59:59.000Z" },
+		{ 4107542400000, "2100-03-01T00:00:00.000Z" },
+		{ 1794743149900, "2026-11-15T11:45:49.900Z" },
+		{ INT64_MAX, "0000-01-01T00:00:00.000Z" },
 	};
 	char text[32];
 	int64_t back;
@@ -195,7 +200,8 @@ TEST(a_receipt_is_canonical_whatever_is_in_it)
 
 TEST(what_is_no_receipt_is_refused)
 {
-	static const char *const texts[] = { "", "{}", "[]", "null", "{\"v\":1}", "{\"v\":1,\"v\":1}", "{\"v\":1,\"seq\":0}", "{ }" };
+	static const char *const texts[] = { "",   "{}", "[]", "null", "{\"v\":1}", "{\"v\":1,\"v\":1}", "{\"v\":1,\"seq\":0}",
+					     "{ }" };
 	struct arena a = { 0 };
 	struct receipt_body b;
 	struct err e;
@@ -477,8 +483,9 @@ TEST(a_failed_append_leaves_nothing)
 
 	temp_make(&t);
 	memset(&req, 0, sizeof(req));
-	req.code = "print(1) # long enough to be packed; long enough to be packed; long enough to be packed; long enough to be packed; long enough to be packed; long enough to "
-		   "be packed; long enough to be packed; long enough to be packed; long enough to be packed";
+	req.code =
+		"print(1) # long enough to be packed; long enough to be packed; long enough to be packed; long enough to be packed; long enough to be packed; long enough to "
+		"be packed; long enough to be packed; long enough to be packed; long enough to be packed";
 	result_begin(&res);
 	make_receipt(&r[0], &text);
 	r[1] = r[0];
@@ -505,10 +512,18 @@ TEST(a_failed_append_leaves_nothing)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text_is_as_jansson_writes_it), cmocka_unit_test(what_is_no_text_is_replaced_and_cut), cmocka_unit_test(hex_both_ways),
-		cmocka_unit_test(times_are_utc), cmocka_unit_test(a_receipt_is_canonical_whatever_is_in_it), cmocka_unit_test(what_is_no_receipt_is_refused),
-		cmocka_unit_test(a_checkpoint_is_signed_as_it_stands), cmocka_unit_test(a_public_key_in_pem), cmocka_unit_test(a_sound_chain_is_sound),
-		cmocka_unit_test(each_trick_has_its_name), cmocka_unit_test(an_export_is_read_as_it_was_written), cmocka_unit_test(a_failed_append_leaves_nothing),
+		cmocka_unit_test(text_is_as_jansson_writes_it),
+		cmocka_unit_test(what_is_no_text_is_replaced_and_cut),
+		cmocka_unit_test(hex_both_ways),
+		cmocka_unit_test(times_are_utc),
+		cmocka_unit_test(a_receipt_is_canonical_whatever_is_in_it),
+		cmocka_unit_test(what_is_no_receipt_is_refused),
+		cmocka_unit_test(a_checkpoint_is_signed_as_it_stands),
+		cmocka_unit_test(a_public_key_in_pem),
+		cmocka_unit_test(a_sound_chain_is_sound),
+		cmocka_unit_test(each_trick_has_its_name),
+		cmocka_unit_test(an_export_is_read_as_it_was_written),
+		cmocka_unit_test(a_failed_append_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
