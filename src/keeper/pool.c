@@ -157,6 +157,7 @@ struct pool {
 	struct run pending[PENDING_MAX];
 	unsigned pending_count;
 	uint64_t next_trim_ns;
+	bool memory_short;     /* at the last look: nothing is made ahead */
 	unsigned fails;	       /* slots that were given up since the last one that became ready */
 	uint64_t hold_ns;      /* after too many: nothing is made until then */
 	bool rootless;
@@ -967,6 +968,8 @@ static unsigned target(void)
 	unsigned used = in_use(), spare = used + 3;
 	unsigned want = used + (spare < p.want.floor ? p.want.floor : spare);
 
+	if (p.memory_short)
+		want = used;
 	return want < p.want.ceiling ? want : p.want.ceiling;
 }
 
@@ -1019,6 +1022,8 @@ static bool memory_is_short(void)
 {
 	char text[512];
 
+	if (hook_disabled("free_memory"))
+		return true;
 	if (fd_read_head(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0 || !strstr(text, "MemAvailable:"))
 		return false;
 	return number_after(text, "MemAvailable:") < number_after(text, "MemTotal:") / 16;
@@ -1035,8 +1040,8 @@ static void trim(uint64_t now)
 	p.next_trim_ns = now + NS_PER_S;
 	while (p.active && p.places[p.active - 1].state == FREE)
 		p.active--;
-	shrink = memory_is_short();
-	keep = shrink ? in_use() : target();
+	shrink = p.memory_short = memory_is_short();
+	keep = target();
 	n = alive();
 	for (unsigned i = p.active; i-- > 0 && n > keep;) {
 		struct place *s = &p.places[i];

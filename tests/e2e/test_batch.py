@@ -411,6 +411,41 @@ def test_memory_does_not_grow_with_lines(folder):
     assert many < few + 1500, (few, many)
 
 
+def waiting_jars(pid):
+    """Pid namespaces below a batch that are not ours."""
+    found = set()
+    for p in descendants(pid):
+        try:
+            found.add(os.readlink(f"/proc/{p}/ns/pid"))
+        except OSError:
+            continue
+    return len(found - {os.readlink("/proc/self/ns/pid")})
+
+
+@pytest.mark.skipif(not ROOT, reason="the build folder is root's")
+def test_where_memory_is_short_no_jar_waits():
+    """The spare ones go and are not made anew; runs are served all the same."""
+    if not HOOKS.exists():
+        pytest.skip("no build-hooks: make hooks")
+    for guard, wanted in (("free_memory", 0), ("nothing", 4)):
+        p = subprocess.Popen([str(HOOKS), "batch", "-j", "4", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "BELLJAR_UNSAFE_DISABLE": guard})
+        try:
+            for i in range(3):
+                p.stdin.write(lines(echo(i)))
+                p.stdin.flush()
+                assert json.loads(p.stdout.readline())["stdout"] == f"{i}\n"
+            assert wait_until(lambda: (waiting_jars(p.pid) == 0) == (wanted == 0) and waiting_jars(p.pid) >= wanted, 20)
+            seen = []
+            for _ in range(20):
+                seen.append(waiting_jars(p.pid))
+                time.sleep(0.1)
+            assert max(seen) == 0 if wanted == 0 else min(seen) >= wanted, seen
+        finally:
+            p.stdin.close()
+            p.wait(seconds(20))
+            p.stdout.close()
+
+
 # ---- warm and cold ------------------------------------------------------------------------------
 
 def test_what_the_pool_cannot_serve_gets_a_keeper_of_its_own():

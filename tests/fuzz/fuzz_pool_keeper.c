@@ -28,9 +28,8 @@
 
 static bool alive_people[PEOPLE];
 static unsigned people;
-static int shelf_peer[16], world_slots, world_uid;
+static int shelf_peer[2], world_slots, world_uid;
 static pid_t world_pid;
-static unsigned shelves_made;
 
 static pid_t be_born(void)
 {
@@ -79,13 +78,13 @@ static int fuzz_u1_start(struct u1 *out, const struct slot *slots, unsigned coun
 {
 	int sock[2];
 
-	(void)slots, (void)count, (void)cgroup, (void)run, (void)e;
+	(void)count, (void)cgroup, (void)run, (void)e;
 	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) == 0);
 	out->sock = sock[0];
 	out->pid = be_born();
-	if (shelf_peer[shelves_made % 2] >= 0)
-		close(shelf_peer[shelves_made % 2]);
-	shelf_peer[shelves_made++ % 2] = sock[1];
+	MUST(slots[0].number < 2); /* makers have claimed theirs first */
+	fd_close(&shelf_peer[slots[0].number]);
+	shelf_peer[slots[0].number] = sock[1];
 	return 0;
 }
 
@@ -476,7 +475,7 @@ static void begin(void)
 	memset(&p, 0, sizeof(p));
 	memset(alive_people, 0, sizeof(alive_people));
 	memset(state_of_run, 0, sizeof(state_of_run));
-	people = shelves_made = 0;
+	people = 0;
 	over = false;
 	world_slots = 0;
 	for (unsigned i = 0; i < 2; i++)
