@@ -39,7 +39,7 @@ EXCEPTIONS = {
 
 # Numbers and names that differ between any two runs.
 VOLATILE = {"execution_id", "id", "client", "line", "elapsed_s", "cpu_s", "max_memory_mb", "pids_peak", "start", "stdout_bytes", "stderr_bytes",
-            "stdout_base64", "stderr_base64", "log"}
+            "stdout_base64", "stderr_base64", "log", "receipt"}
 VOLATILE_EVIDENCE = {"memory_peak_bytes", "memory_limit_hits", "cpu_ns", "cpu_throttled_ns", "pids_peak", "pids_limit_hits", "disk_used_bytes"}
 # An address, the name of a temporary file, of a run, and a CPU time in belljar's sentence; nothing else is normalised everywhere.
 NOISE = [(re.compile(r"0x[0-9a-f]{6,16}\b"), "0xADDRESS"), (re.compile(r"/tmp/tmp[a-z0-9_]{8}"), "/tmp/tmpNAME"),

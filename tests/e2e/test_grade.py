@@ -151,7 +151,7 @@ def test_without_cases(tmp_path):
 # ---- values --------------------------------------------------------------------------------------
 
 VALUES = [
-    ("None", None), ("True", True), ("-5", -5), ("10**40", {"$int": str(10**40)}), ("1.5", 1.5), ("-0.0", 0.0), ("float('inf')", {"$float": "inf"}),
+    ("None", None), ("True", True), ("-5", -5), ("10**40", {"$int": str(10**40)}), ("1.5", 1.5), ("-0.0", {"$py": "-0.0"}), ("float('inf')", {"$float": "inf"}),
     ("float('nan')", {"$float": "nan"}), ("1+2j", {"$complex": [1, 2]}), ("'h\\u00e9'", "hé"), ("b'\\x00\\xff'", {"$bytes": base64.b64encode(b"\0\xff").decode()}),
     ("[1, [2, (3,)]]", [1, [2, {"$tuple": [3]}]]), ("{1, 2}", {"$set": [2, 1]}), ("frozenset([1])", {"$frozenset": [1]}), ("{(1, 2): 'x'}", {"$dict": [[{"$tuple": [1, 2]}, "x"]]}),
     ("{'a': {'b': None}}", {"a": {"b": None}}), ("range(3)", {"$py": "None"}), ("__import__('collections').Counter('aab')", {"a": 2, "b": 1}),

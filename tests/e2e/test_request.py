@@ -63,7 +63,7 @@ def test_limits_are_in_force(limits, args, expected):
 
 
 def same(a, b):
-    volatile = {"execution_id", "elapsed_s", "cpu_s", "max_memory_mb", "evidence", "isolation", "pids_peak"}
+    volatile = {"execution_id", "elapsed_s", "cpu_s", "max_memory_mb", "evidence", "isolation", "pids_peak", "receipt"}
     return {k: v for k, v in a.result.items() if k not in volatile} == {k: v for k, v in b.result.items() if k not in volatile}
 
 
