@@ -259,7 +259,7 @@ static ssize_t hear(int sock, struct jar_report *r, int *fds, unsigned max, unsi
 	ssize_t n = fd_recv_from(sock, r, sizeof(*r), fds, max, nfds, pid, uid, wait ? 0 : MSG_DONTWAIT);
 
 	if (n < (ssize_t)REPORT_SHORT) {
-		for (; *nfds; --*nfds)
+		for (; fds && *nfds; --*nfds)
 			close(fds[*nfds - 1]);
 		memset(r, 0, sizeof(*r));
 		return n < 0 ? -1 : 0;

@@ -442,6 +442,11 @@ static int open_tasks(int dir, uid_t enters)
 	saved = errno;
 	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
 		abort(); /* cannot be: it is our saved id */
+	/* The descriptor remembers who opened it; the file is ours again. */
+	if (fd >= 0 && fchownat(dir, "tasks", 0, (gid_t)-1, 0) < 0) {
+		saved = errno;
+		fd_close(&fd);
+	}
 	if (dumpable == 1)
 		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	errno = saved;
