@@ -33,6 +33,10 @@ asan: deps
 test-v2: build hooks
 	@tools/test.sh --v2
 
+# 225 tricks against graders, and naive graders that they fool (tests/cheats/README.md): some minutes.
+cheats: build
+	@$(PYTEST) tests/cheats
+
 fuzz: deps
 	@tests/fuzz/run.sh $(SECONDS)
 
@@ -57,4 +61,4 @@ install: build
 clean:
 	rm -rf build build-hooks build-asan build-fuzz
 
-.PHONY: all build hooks deps run test asan test-v2 fuzz bench soak lint format install clean
+.PHONY: all build hooks deps run test asan test-v2 cheats fuzz bench soak lint format install clean

@@ -77,7 +77,9 @@ case $mode in
 	# Without cgroups memory is kept by RLIMIT_DATA, which counts AddressSanitizer's own: rootless is tested without it.
 	# Zygotes are not sanitized (they are somebody else's interpreter), and what is measured is not measured here.
 	group "end to end, sanitized" py --ignore=tests/e2e/test_rootless.py --ignore=tests/e2e/test_warm_same.py --ignore=tests/e2e/test_faults.py \
-		--ignore=tests/e2e/test_bench.py tests/e2e
+		--ignore=tests/e2e/test_bench.py --ignore=tests/e2e/test_flat.py --ignore=tests/e2e/test_zygote.py --ignore=tests/e2e/test_warm_limits.py \
+		--ignore=tests/e2e/test_node.py --ignore=tests/e2e/test_works_inside.py --deselect=tests/e2e/test_grade.py::test_mbpp_references \
+		--deselect=tests/e2e/test_grade.py::test_humaneval_references tests/e2e
 	;;
 --v2)
 	tools/deps.sh --v2
