@@ -91,7 +91,8 @@ def check_slots(put, opts, rows):
     wrong = [(name, differ(name, got[line])) for line, name in lines.items() if differ(name, got[line])]
     assert not wrong, f"seed {SEED}, other verdicts than on the one-shot path (warm, once): {wrong[:4]} ({len(wrong)}); {b.err[-300:]!r}"
     if "uid-range" not in harness.missing():
-        cold = [r["id"] for r in got.values() if r["start"] != "warm"]
+        # Rootless, nobody may change the size of a file system that is there already: another budget is served cold.
+        cold = [r["id"] for r in got.values() if r["start"] != "warm" and (harness.ROOT or "disk" not in r["id"])]
         assert not cold, f"not warm: {cold}: {b.err[-300:]!r}"
         uids = Counter(r["isolation"]["host_uid"] for r in got.values())
         assert len(uids) <= 3 and max(uids.values()) > len(rows) / 4, f"the slots were not used again: {uids}"
