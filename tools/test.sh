@@ -86,10 +86,10 @@ case $mode in
 --v2)
 	tools/deps.sh --v2
 	# The limits (every verdict, with its fakes), and the containment cases about privileges and other jars. The rest of the containment suite has
-	# time limits that an emulated machine does not keep. Of warm jars: the limits in slots that are used again, and what a batch does without a clock.
+	# time limits that an emulated machine does not keep. (End to end first: containment's canaries live until the end.) Of warm jars: the limits in slots that are used again, and what a batch does without a clock.
 	group "cgroup v2: limits and containment" tests/v2/run.sh -- env BELLJAR_SLOW=8 \
-		/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs --no-red tests/e2e/test_verdicts.py \
-		tests/containment/test_pv.py tests/containment/test_mt.py tests/e2e/test_warm_limits.py tests/e2e/test_batch.py \
+		/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs --no-red tests/e2e/test_verdicts.py tests/e2e/test_warm_limits.py tests/e2e/test_batch.py \
+		tests/containment/test_pv.py tests/containment/test_mt.py \
 		-k "test_verdicts or test_pv or mt_01 or mt_02 or mt_03 or mt_04 or mt_05 or mt_06 or in_a_few_slots or all_kinds or front_is_confined"
 	;;
 *)
