@@ -147,6 +147,9 @@ int ledger_end(struct ledger *l, struct err *e)
 		while (l->store.fd >= 0 && clock_mono_ns() < end)
 			loop_wait(l->loop, 100);
 	}
+	/* No answer is no receipt. */
+	if (l->settled < l->put && !l->failed)
+		gone(l);
 	watch_close(&l->store);
 	buf_done(&l->to);
 	buf_done(&l->from);

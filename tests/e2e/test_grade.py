@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -230,6 +231,24 @@ def test_names_and_other_names(grade):
 def test_bad_cases_are_named(grade, cases, word):
     r = grade("def f(): pass\n", cases, rc=2)
     assert word in r.err.decode() if isinstance(r.err, bytes) else word in r.err, r.err
+
+
+def test_no_result_without_its_receipt(tmp_path):
+    """The store of receipts dies while a case runs: nothing is told of it, and the exit status says so; best-effort goes on."""
+    (tmp_path / "s.py").write_text("import time\ndef f():\n    time.sleep(2)\n    return 1\n")
+    (tmp_path / "c.json").write_text('[{"expected": 1}]')
+    for mode, rc in (("required", 125), ("best-effort", 0)):
+        p = harness.start("test", str(tmp_path / "s.py"), "--func", "f", "--cases", str(tmp_path / "c.json"), "--json", "--audit", mode)
+        store = harness.wait_until(lambda: [pid for pid, st in harness.descendants(p.pid).items() if st[0] == "belljar-store"], 10)
+        assert store, "there is no store"
+        os.kill(store[0], signal.SIGKILL)
+        r = harness.finish(p)
+        assert r.rc == rc, (mode, r.rc, r.out, r.err)
+        assert (b"receipt" in r.err and not r.out) if rc else json.loads(r.out)["all_passed"], (mode, r.out, r.err)
+
+
+def test_a_case_cannot_ask_to_be_believed(grade):
+    assert "'trust' is no field" in str(grade("def f(): pass\n", [{"trust": "in_guest"}], rc=2).err)
 
 
 # ---- other languages -----------------------------------------------------------------------------

@@ -62,7 +62,6 @@
       // Declared names are the module's own: only what is inside of it can look them up.
       m._compile(`${setup}${source}\n;module.__belljar = (n) => eval(n);`, file);
       get = m.__belljar;
-      Object.assign(globalThis, {});
       kept.set(0, m.exports);
     } catch (e) {
       return { where: 'path', e: describe(e), out: taken() };

@@ -156,11 +156,10 @@ class Candidate:
             changed = self.value(r["changed"])
             if type(changed) is not tuple or len(changed) != 2 or type(changed[0]) is not tuple or type(changed[1]) is not dict:
                 raise Tampered("arguments that are none")
-            if True:
-                for mine, theirs in zip(args, changed[0]):
-                    update(mine, theirs)
-                for k in kwargs:
-                    update(kwargs[k], changed[1].get(k))
+            for mine, theirs in zip(args, changed[0]):
+                update(mine, theirs)
+            for k in kwargs:
+                update(kwargs[k], changed[1].get(k))
         return self.result(r)
 
     def function(self, name):
@@ -418,10 +417,6 @@ def evalplus_same(task, args, out, expected):
                 return False
         if entry in NOT_NONE:
             return expected == (out is not None) if isinstance(expected, bool) else (out is not None) == (expected is not None)
-        if entry == "are_equivalent":
-            return out == expected or out == (not expected) and False
-        if entry == "sum_div":
-            return out == expected or out == 0 and False
     if task.get("family") == "humaneval" and entry == "find_zero":
         try:
             return abs(poly(args[0], out)) <= atol
@@ -736,7 +731,7 @@ def strip(x):
 
 
 FIELDS = {"name": str, "args": list, "kwargs": dict, "expected": None, "expected_type": str, "expected_exception": str, "weight": (int, float), "timeout_s": (int, float),
-          "compare": (str, dict), "function": str, "trust": str, "expected_args": list, "expected_exit": int}
+          "compare": (str, dict), "function": str, "expected_args": list, "expected_exit": int}
 OTHER_NAMES = {"input_args": "args", "input_kwargs": "kwargs", "expected_output": "expected", "func": "function"}
 COMPARES = ("exact", "float", "unordered", "approx-nested")
 
@@ -777,8 +772,6 @@ def read_case(c, at, default_function):
     if compare.get("kind") not in COMPARES or set(compare) - {"kind", "rel", "abs"}:
         raise BadCase("%s: 'compare' must be one of %s, or {kind, rel, abs}" % (where, ", ".join(COMPARES)))
     out["compare"] = (compare["kind"], float(compare.get("rel", 1e-9 if compare["kind"] != "float" else 1e-6)), float(compare.get("abs", 1e-9)))
-    if out.get("trust", "data") not in ("data", "in_guest"):
-        raise BadCase("%s: 'trust' must be data or in_guest" % where)
     return out
 
 
