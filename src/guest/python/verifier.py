@@ -510,7 +510,8 @@ def evalplus_part(task, candidate, inputs, outputs, why):
         at += len(got)
         for args, one, (want, _) in zip(part, got, wanted):
             try:
-                value = candidate.result(one)
+                # Of these only whether there is something is asked: an object that is no data (a match) is something.
+                value = True if type(one) is dict and "u" in one and task.get("family") == "mbpp" and task["entry_point"] in NOT_NONE else candidate.result(one)
             except (Gone, Tampered):
                 raise
             except BaseException as e:
