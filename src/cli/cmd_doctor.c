@@ -16,6 +16,7 @@
 #include "keeper/slot.h"
 #include "kernel/cgroup.h"
 #include "kernel/idmap.h"
+#include "kernel/dumps.h"
 #include "kernel/landlock.h"
 #include "kernel/sys.h"
 #include "run/config.h"
@@ -182,8 +183,13 @@ static void check_core(struct finding *f)
 	if (fd_read_file(AT_FDCWD, "/proc/sys/kernel/core_pattern", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
+	if (!dumps_bar()) {
+		say(f, BROKEN, "", "start belljar with a hard limit of core files of 1 or more (ulimit -Hc)");
+		snprintf(f->text, sizeof(f->text), "'%s' starts a helper, and the hard limit of core files is 0", text);
+		return;
+	}
 	say(f, GOOD, "", NULL);
-	snprintf(f->text, sizeof(f->text), "'%s'; guests never dump (RLIMIT_CORE 1)", text);
+	snprintf(f->text, sizeof(f->text), "'%s'; guests never dump (RLIMIT_CORE 1, or 0 where no helper is named)", text);
 }
 
 static void check_keeper(struct finding *f)

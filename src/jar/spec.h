@@ -54,8 +54,9 @@ enum jar_missing {
 	JAR_MISSING_GROUPS	  = 1 << 7, /* the caller's supplementary groups cannot be dropped */
 	JAR_MISSING_NETNS	  = 1 << 8, /* asked for: network host */
 	JAR_MISSING_LOADER	  = 1 << 9, /* with an allow-list: the ELF loader could not be guarded (loader.h) */
-	JAR_MISSING_COUNT	  = 10,
-	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER,
+	JAR_MISSING_CORE	  = 1 << 10, /* a crash would start the host's core_pattern helper (dumps.h) */
+	JAR_MISSING_COUNT	  = 11,
+	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER | JAR_MISSING_CORE,
 };
 
 extern const char *const jar_missing_names[JAR_MISSING_COUNT];

@@ -25,6 +25,7 @@
 #include "keeper/watch.h"
 #include "kernel/caps.h"
 #include "kernel/idmap.h"
+#include "kernel/dumps.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
 #include "kernel/sys.h"
@@ -52,7 +53,7 @@ struct keeper {
 	struct slot slot;
 	struct cgroup_host cg_host;
 	struct cgroup cg;
-	bool cg_made;
+	bool cg_made, dumps_barred;
 	/* the jar */
 	struct jar_spec spec;
 	struct jar_facts facts;
@@ -161,6 +162,10 @@ static int check_guards(const struct keeper *k, struct err *e)
 	if (!landlock_abi()) {
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
 		return err_hint(e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
+	}
+	if (!k->dumps_barred) {
+		err_set(e, ERR_SETUP, "a crash would start the helper of /proc/sys/kernel/core_pattern: the hard limit of core files is 0 here, and 1 is needed");
+		return err_hint(e, "start belljar with ulimit -Hc 1 or more, set a core_pattern without helper, or accept it with --allow-degraded");
 	}
 	if (!k->slot.rootless && k->cg_host.version == CGROUP_NONE) {
 		err_set(e, ERR_SETUP, "there are no cgroups, which limit memory, processes and CPU: %s",
@@ -342,6 +347,8 @@ static void add_missing(struct keeper *k)
 		f->missing |= JAR_MISSING_LANDLOCK;
 	else if (f->landlock_abi < 6)
 		f->missing |= JAR_MISSING_SCOPE;
+	if (!k->dumps_barred)
+		f->missing |= JAR_MISSING_CORE;
 	if (k->slot.single)
 		f->missing |= JAR_MISSING_UID_RANGE | JAR_MISSING_GROUPS;
 	if (k->cg.dir[CGROUP_MEMORY] < 0)
@@ -665,8 +672,9 @@ int main(int argc, char **argv)
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	k.dumps_barred = dumps_bar();
 	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
-		return pool_main(KEEPER_FD, drop_rights(&e) < 0 ? &e : NULL);
+		return pool_main(KEEPER_FD, k.dumps_barred, drop_rights(&e) < 0 ? &e : NULL);
 	cgroup_init(&k.cg);
 	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {

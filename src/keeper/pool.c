@@ -147,6 +147,7 @@ struct pool {
 	char modules[SHELF_MODULES];
 	struct cgroup_host cg_host;
 	int landlock;
+	bool dumps_barred;
 	char run_dir[256];
 	struct shelf_end shelves[SHELVES_MAX];
 	unsigned shelf_count;
@@ -1687,6 +1688,8 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	slot_each_free(p.run_dir, scrub, NULL, NULL);
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
+	if (!p.dumps_barred)
+		err_set(e, ERR_SETUP, "a crash would start the helper of core_pattern: warm jars are not made where the hard limit of core files is 0");
 	/* As for a jar of its own: root is refused, which a keeper of one jar says with a hint. */
 	if (geteuid() == 0 && p.cg_host.version == CGROUP_NONE)
 		err_set(e, ERR_SETUP, "this host has no cgroups: warm jars are not made without");
@@ -2104,7 +2107,7 @@ static int serve_broken(const struct err *e)
 	}
 }
 
-int pool_main(int front, const struct err *broken)
+int pool_main(int front, bool dumps_barred, const struct err *broken)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (uint64_t)FROM_FRONT << 32 };
 	struct rlimit files;
@@ -2113,6 +2116,7 @@ int pool_main(int front, const struct err *broken)
 	sigset_t set;
 
 	p.front = front;
+	p.dumps_barred = dumps_barred;
 	p.landlock = landlock_abi();
 	if (broken)
 		return serve_broken(broken);

@@ -3,10 +3,12 @@
 #ifndef BELLJAR_KEEPER_POOL_H
 #define BELLJAR_KEEPER_POOL_H
 
+#include <stdbool.h>
+
 struct err;
 
 /* Serves the front at the other end of `front` (pool_proto.h) until it is gone. Rights were dropped before; `broken` says why they could not be:
- * then every run fails with that. */
-int pool_main(int front, const struct err *broken);
+ * then every run fails with that. `dumps_barred`: dumps_bar() worked. */
+int pool_main(int front, bool dumps_barred, const struct err *broken);
 
 #endif

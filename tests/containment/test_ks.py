@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -245,7 +246,31 @@ def test_ks_17_fcntl(jar, control):
 @host_root
 def test_ks_18_core_limit(jar):
     with jar.live() as p:
-        assert jarlib.limits_of(p.guest)["Max core file size"] == (1, 1)
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resourceful = ROOT and int(jarlib.status_field("self", "CapEff")[0], 16) >> 24 & 1
+        if hard == 0 and not resourceful:
+            if jar.off:
+                pytest.skip("the hard limit of core files is 0 here already: without the guard nothing is different")
+            assert not Path("/proc/sys/kernel/core_pattern").read_text().startswith(("|", "@")), "belljar should have refused"
+            assert jarlib.limits_of(p.guest)["Max core file size"] == (0, 0)
+        else:
+            assert jarlib.limits_of(p.guest)["Max core file size"] == (1, 1)
+
+
+@pytest.mark.nored
+def test_ks_18_helper_that_cannot_be_barred(second_layer, probe, home):
+    """A hard limit of 0 that cannot be raised, and a core_pattern that starts a program."""
+    if jarlib.WARM:
+        pytest.skip("a keeper of one jar refuses; a pool makes no warm jars then (tests/e2e/test_batch.py)")
+    jar = jarlib.Jar(probe, "", home)
+    jar.binary = str(jarlib.HOOKS)
+    off = {"BELLJAR_UNSAFE_DISABLE": "core_limit"}
+    r = jar.run("--", "/bin/true", env=off)
+    r.ended("error", "setup")
+    assert "core_pattern" in r.error and r.rc == 125, r.told()
+    r = jar.run("--allow-degraded", "--", "/bin/true", env=off)
+    r.ended("completed", "exited")
+    assert "core-limit" in r.isolation["missing"], r.told()
 
 
 @pytest.mark.nored
