@@ -127,7 +127,7 @@ static json_t *allow_plan(const struct request *r, struct err *e)
 	for (size_t i = 0; i < r->ro.n; i++) {
 		int fd = -1;
 
-		if (bind_open(r->ro.v[i], &spec, &fd, e) < 0)
+		if (bind_open("--ro", r->ro.v[i], &spec, &fd, e) < 0)
 			goto out;
 		fds[spec.bind_count - 1] = fd;
 	}

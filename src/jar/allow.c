@@ -624,6 +624,15 @@ int allow_resolve(struct allow *a, const struct jar_spec *spec, const int *binds
 		if (add_name(&v, spec->allow[i], e) < 0)
 			return -1;
 	drop_inner(a);
+	/* A program that can be rewritten is every program. */
+	for (size_t i = 0; i < a->count; i++) {
+		int bind = allow_bind_of(spec, a->items[i].path);
+
+		if (bind >= 0 && jar_is_layer(spec, (uint32_t)bind)) {
+			err_set(e, ERR_DENIED, "--allow: %.150s lies in a --layer, where the guest could change it", a->items[i].path);
+			return err_hint(e, "show it with --ro");
+		}
+	}
 	if (a->name_count)
 		return 0;
 	return err_set(e, ERR_DENIED, "--allow: none of the programs that may start is installed");

@@ -325,7 +325,7 @@ int jar_landlock(const struct jar *j, struct err *e)
 		if (rules[i].when && landlock_allow(set, abi, rules[i].path, rules[i].right, e) < 0)
 			return -1;
 	for (uint32_t i = 0; i < j->spec.bind_count; i++)
-		if (landlock_allow(set, abi, j->spec.binds[i], host, e) < 0)
+		if (landlock_allow(set, abi, j->spec.binds[i], jar_is_layer(&j->spec, i) ? data : host, e) < 0)
 			return -1;
 	for (size_t i = 0; fenced && i < j->allow->count; i++)
 		if (j->allow->items[i].kind < ALLOW_FILES && landlock_allow(set, abi, j->allow->items[i].path, LANDLOCK_READ_EXEC, e) < 0)

@@ -107,8 +107,11 @@ static int init_binds(void *p, struct err *e)
 	struct jar *j = ((struct init_ctx *)p)->j;
 
 	for (uint32_t i = 0; i < j->spec.bind_count; i++) {
-		if (mount_restrict(j->binds[i], ROOT_BIND_ATTR, true, e) < 0 ||
-		    root_attach_bind(j->root, j->binds[i], j->spec.binds[i], j->ids.guest, e) < 0)
+		if (mount_restrict(j->binds[i], ROOT_BIND_ATTR, true, e) < 0)
+			return -1;
+		if (jar_is_layer(&j->spec, i) ? root_attach_layer(j->root, j->root_path, &j->binds[i], j->spec.binds[i], j->spec.disk_bytes,
+								  j->spec.flags & JAR_NO_WRITE ? MOUNT_ATTR_RDONLY : 0, j->ids.guest, e) < 0
+					      : root_attach_bind(j->root, j->binds[i], j->spec.binds[i], j->ids.guest, e) < 0)
 			return -1;
 	}
 	return 0;

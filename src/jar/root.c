@@ -385,3 +385,36 @@ refused:
 	err_sys(e, "make the mount point %s", path);
 	return err_hint(e, "choose a new path, like /data, or one below /workspace");
 }
+
+int root_attach_layer(int root, const char *base, int *mnt, const char *path, uint64_t disk_bytes, uint64_t attr, uid_t guest, struct err *e)
+{
+	char size[32], inodes[32], lower[64], upper[64], work[64];
+	const struct mount_opt disk[] = { { "size", size }, { "nr_inodes", inodes }, { "mode", "755" }, { NULL, NULL } };
+	const struct mount_opt opts[] = { { "lowerdir", lower }, { "upperdir", upper }, { "workdir", work }, { "userxattr", NULL }, { NULL, NULL } };
+	auto_close int parts = -1, over = -1;
+
+	budget(disk_bytes, size, inodes);
+	snprintf(lower, sizeof(lower), "%s" ROOT_EMPTY "/lower", base);
+	snprintf(upper, sizeof(upper), "%s" ROOT_EMPTY "/upper", base);
+	snprintf(work, sizeof(work), "%s" ROOT_EMPTY "/work", base);
+	/* An overlay is given paths: they exist as long as it takes, in a folder that is empty before and after. */
+	parts = mount_new("tmpfs", disk, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
+	if (parts < 0)
+		return -1;
+	if (mkdirat(parts, "lower", 0755) < 0 || mkdirat(parts, "upper", 0755) < 0 || mkdirat(parts, "work", 0755) < 0 ||
+	    fchownat(parts, "upper", guest, guest, 0) < 0)
+		return err_sys(e, "make the folders of a layer");
+	if (mount_attach(parts, root, ROOT_EMPTY + 1, e) < 0 || mount_attach(*mnt, parts, "lower", e) < 0)
+		return -1;
+	over = mount_new("overlay", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attr, e);
+	if (over < 0)
+		return err_wrap(e, "a writable layer over %s", path);
+	snprintf(lower, sizeof(lower), "%s" ROOT_EMPTY, base);
+	if (sys_umount2(lower, MNT_DETACH) < 0)
+		return err_sys(e, "take the parts of a layer away");
+	if (root_attach_bind(root, over, path, guest, e) < 0)
+		return -1;
+	close(*mnt);
+	*mnt = take_fd(&over);
+	return 0;
+}

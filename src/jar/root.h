@@ -60,6 +60,9 @@ int root_attach_data(int root, int data, const char *at, uint64_t attr, struct e
 int root_show_data(int root, int data, uint64_t attr, struct err *e);
 /* Attaches one bind source at `path` (absolute, in the jar), making what leads there. */
 int root_attach_bind(int root, int mnt, const char *path, uid_t guest, struct err *e);
+/* A folder with a writable layer over it, its own budget of `disk_bytes`: becomes `mnt` and is attached at `path`. `base` is where the template
+ * hangs. With `attr` added to it. */
+int root_attach_layer(int root, const char *base, int *mnt, const char *path, uint64_t disk_bytes, uint64_t attr, uid_t guest, struct err *e);
 /* A bind target that may be asked for: absolute, clean, not over what the jar itself is made of. */
 bool root_bind_path_ok(const char *path);
 

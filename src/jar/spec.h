@@ -3,6 +3,7 @@
 #ifndef BELLJAR_JAR_SPEC_H
 #define BELLJAR_JAR_SPEC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/cgroup.h"
@@ -37,10 +38,16 @@ struct jar_spec {
 	uint64_t disk_bytes;
 	uint64_t pids;	     /* of the first guest; the keeper sets it to 0 where a cgroup counts them */
 	char hostname[65];
+	uint32_t layers;     /* bit i: binds[i] is a folder with a writable layer of its own over it */
 	char binds[JAR_BINDS_MAX][JAR_PATH_MAX]; /* where in the jar */
 	uint32_t allow_count;
 	char allow[JAR_ALLOW_MAX][JAR_ALLOW_NAME]; /* names, or paths of the jar (allow.h) */
 };
+
+static inline bool jar_is_layer(const struct jar_spec *s, uint32_t bind)
+{
+	return s->layers >> bind & 1;
+}
 
 /* Guards that a host may not have. Those of JAR_REQUIRED refuse the run unless JAR_DEGRADED is set. */
 enum jar_missing {

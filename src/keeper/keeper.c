@@ -144,7 +144,7 @@ static int check_spec(const struct jar_spec *s, unsigned nfds, struct err *e)
 {
 	if (s->flags & ~(uint32_t)JAR_FLAGS || s->bind_count > JAR_BINDS_MAX || s->bind_count + !!(s->flags & JAR_CACHE) != nfds ||
 	    s->allow_count > JAR_ALLOW_MAX || !!(s->flags & JAR_ALLOW) != !!s->allow_count || (s->flags & JAR_CACHE && !s->allow_count) ||
-	    s->uid > 65535 || !memchr(s->hostname, 0, sizeof(s->hostname)) || s->disk_bytes < 4096)
+	    s->uid > 65535 || s->layers >> s->bind_count || !memchr(s->hostname, 0, sizeof(s->hostname)) || s->disk_bytes < 4096)
 		return err_set(e, ERR_INTERNAL, "the jar's specification is out of range");
 	for (uint32_t i = 0; i < s->bind_count; i++)
 		if (!memchr(s->binds[i], 0, JAR_PATH_MAX) || !root_bind_path_ok(s->binds[i]))
@@ -175,6 +175,18 @@ static int check_guards(const struct keeper *k, struct err *e)
 	return 0;
 }
 
+/* What belongs to the owner of the folder belongs to the guest, in this jar's view of it: so it can be changed there, in the layer over it. */
+static int give_guest(const struct keeper *k, int mnt, struct err *e)
+{
+	struct stat st;
+	auto_close int users = -1;
+
+	if (fstat(mnt, &st) < 0)
+		return err_sys(e, "look at it");
+	users = idmap_space((struct idmap_extent){ st.st_uid, k->slot.uids.start + 2, 1 }, (struct idmap_extent){ st.st_gid, k->slot.gids.start + 2, 1 }, e);
+	return users < 0 ? -1 : mount_idmap(mnt, users, e);
+}
+
 static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
 {
 	const struct keeper_make *r = req;
@@ -199,6 +211,10 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 
 		if (mnt < 0)
 			return err_wrap(e, "source of %s", k->spec.binds[i]);
+		if (jar_is_layer(&k->spec, i) && give_guest(k, mnt, e) < 0) {
+			close(mnt);
+			return err_wrap(e, "layer over %s", k->spec.binds[i]);
+		}
 		close(fds[i]);
 		fds[i] = mnt;
 	}

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "base/fd.h"
 #include "kernel/sys.h"
@@ -27,6 +29,37 @@ int idmap_write(pid_t pid, const char *uid_map, const char *gid_map, bool deny_g
 	if (fd_write_file(dir, "gid_map", gid_map) < 0)
 		return err_sys(e, "write gid_map");
 	return 0;
+}
+
+int idmap_space(struct idmap_extent uid, struct idmap_extent gid, struct err *e)
+{
+	int sock[2], fd = -1;
+	unsigned got = 0;
+	char byte = 0;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
+		return err_sys(e, "make a socket pair");
+	pid = sys_clone(CLONE_NEWUSER, NULL);
+	if (pid == 0) {
+		/* It is not dumpable, so nobody but itself can open this; it stays until its maps are written. */
+		fd = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+		close(sock[0]);
+		if (fd >= 0 && fd_send(sock[1], &byte, 1, &fd, 1) == 0)
+			(void)!read(sock[1], &byte, 1);
+		_exit(0);
+	}
+	close(sock[1]);
+	if (pid < 0)
+		err_sys(e, "make a user namespace for a mount");
+	else if (fd_recv(sock[0], &byte, 1, &fd, 1, &got) != 1 || got != 1)
+		err_set(e, ERR_SETUP, "the user namespace for a mount was not made");
+	else if (idmap_write_extents(pid, &uid, &gid, 1, false, e) < 0)
+		fd_close(&fd);
+	close(sock[0]);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return fd;
 }
 
 static bool overlaps(struct idmap_range a, uint64_t start, uint64_t count)

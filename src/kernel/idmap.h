@@ -29,6 +29,9 @@ struct idmap_extent {
  * of callers without privileges. */
 int idmap_write(pid_t pid, const char *uid_map, const char *gid_map, bool deny_groups, struct err *e);
 
+/* A user namespace that nobody lives in, for mount_idmap(): those single ids and no other. Descriptor or -1. */
+int idmap_space(struct idmap_extent uid, struct idmap_extent gid, struct err *e);
+
 /* Fails when [start, start+count) meets an id of /etc/passwd, /etc/group, /etc/subuid or /etc/subgid. */
 int idmap_check_free(struct idmap_range r, struct err *e);
 

@@ -69,6 +69,16 @@ int mount_restrict(int mnt, uint64_t attr, bool recursive, struct err *e)
 	return 0;
 }
 
+int mount_idmap(int mnt, int users, struct err *e)
+{
+	struct mount_attr a = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)users };
+
+	if (sys_mount_setattr(mnt, "", AT_EMPTY_PATH, &a, sizeof(a)) == 0)
+		return 0;
+	err_sys(e, "map the ids of a mount");
+	return err_hint(e, "this file system, or a kernel before 5.19, has no mapped ids: copy the folder in with --file");
+}
+
 int mount_copy(int dir, const char *path, bool recursive, uint64_t attr, struct err *e)
 {
 	auto_close int mnt = sys_open_tree(dir, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |

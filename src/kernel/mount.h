@@ -21,6 +21,9 @@ int mount_change(int mnt, const struct mount_opt *opts, struct err *e);
 /* A private copy of what `dir`/`path` shows (with its submounts when `recursive`), attached nowhere, with `attr`
  * set on all of it. The source must be in the caller's mount namespace. */
 int mount_copy(int dir, const char *path, bool recursive, uint64_t attr, struct err *e);
+/* Shows what belongs to one id of the file system as if it belonged to another: `users` is a user namespace whose maps say so. The mount must not have
+ * been attached yet, and the caller needs CAP_SYS_ADMIN where the file system was mounted. */
+int mount_idmap(int mnt, int users, struct err *e);
 /* Attaches `mnt` at `dir`/`path`, which may not be reached through a symlink. */
 int mount_attach(int mnt, int dir, const char *path, struct err *e);
 /* Adds attributes to an existing mount. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --ro: files and folders of the host that a jar shows read-only. */
+/* --ro, --layer: files and folders of the host that a jar shows. */
 #include "run/bind.h"
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "jar/root.h"
 #include "keeper/slot.h"
@@ -39,35 +40,38 @@ static bool is_root(const struct stat *st)
 	return false;
 }
 
-int bind_open(const char *text, struct jar_spec *spec, int *fd, struct err *e)
+int bind_open(const char *opt, const char *text, struct jar_spec *spec, int *fd, struct err *e)
 {
 	char src[4096];
 	const char *colon = strrchr(text, ':'), *dst = colon ? colon + 1 : NULL;
 	struct stat st;
 
 	if (!colon || colon == text || (size_t)(colon - text) >= sizeof(src))
-		return err_set(e, ERR_USAGE, "--ro: '%.100s' is not SRC:DST", text);
+		return err_set(e, ERR_USAGE, "%s: '%.100s' is not SRC:DST", opt, text);
 	if (spec->bind_count == JAR_BINDS_MAX)
-		return err_set(e, ERR_USAGE, "--ro: at most %d", JAR_BINDS_MAX);
+		return err_set(e, ERR_USAGE, "%s: at most %d", opt, JAR_BINDS_MAX);
 	snprintf(src, sizeof(src), "%.*s", (int)(colon - text), text);
 	if (strlen(dst) >= JAR_PATH_MAX || !root_bind_path_ok(dst)) {
-		err_set(e, ERR_USAGE, "--ro: '%.100s' cannot be a target in the jar", dst);
+		err_set(e, ERR_USAGE, "%s: '%.100s' cannot be a target in the jar", opt, dst);
 		return err_hint(e, "choose a new absolute path like /data");
 	}
 	*fd = open(src, O_PATH | O_CLOEXEC);
 	if (*fd < 0 || fstat(*fd, &st) < 0) {
-		err_sys(e, "--ro: %s", src);
+		err_sys(e, "%s: %s", opt, src);
 		e->kind = ERR_INPUT;
 		return -1;
 	}
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return err_set(e, ERR_INPUT, "--ro: %s is neither a file nor a folder", src);
+		return err_set(e, ERR_INPUT, "%s: %s is neither a file nor a folder", opt, src);
+	if (opt[2] == 'l' && !S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INPUT, "%s: %s is not a folder", opt, src);
 	if (shows_kernel(*fd) || (S_ISDIR(st.st_mode) && is_root(&st))) {
-		err_set(e, ERR_INPUT, "--ro: %s shows the host's own processes, devices or settings", src);
+		err_set(e, ERR_INPUT, "%s: %s shows the host's own processes, devices or settings", opt, src);
 		return err_hint(e, "name the folders that are needed");
 	}
-	if (!slot_is_single() && (S_ISDIR(st.st_mode) ? (st.st_mode & 05) != 05 : !(st.st_mode & 04))) {
-		err_set(e, ERR_INPUT, "--ro: %s has mode %04o: a guest, who is nobody on this host, could not read it", src,
+	/* Root's layers show the owner's files as the guest's. */
+	if (!(opt[2] == 'l' && geteuid() == 0) && !slot_is_single() && (S_ISDIR(st.st_mode) ? (st.st_mode & 05) != 05 : !(st.st_mode & 04))) {
+		err_set(e, ERR_INPUT, "%s: %s has mode %04o: a guest, who is nobody on this host, could not read it", opt, src,
 			st.st_mode & 07777);
 		return err_hint(e, "chmod o+rX it, or copy it in with --file");
 	}

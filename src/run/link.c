@@ -61,6 +61,22 @@ static unsigned add_allow(struct jar_spec *spec, const struct request *req, int 
 	return spec->bind_count + 1;
 }
 
+static int add_binds(const char *opt, const struct strlist *list, bool layer, struct jar_spec *spec, int *fds, struct err *e)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		auto_close int fd = -1;
+
+		/* Checks that there is room before it counts one more. */
+		if (bind_open(opt, list->v[i], spec, &fd, e) < 0) {
+			link_close_fds(fds, spec->bind_count);
+			return -1;
+		}
+		spec->layers |= layer ? 1U << (spec->bind_count - 1) : 0;
+		fds[spec->bind_count - 1] = take_fd(&fd);
+	}
+	return 0;
+}
+
 static int direct_make(struct link *l, const struct request *req, bool keep, struct err *e)
 {
 	static struct keeper_make m;
@@ -75,16 +91,8 @@ static int direct_make(struct link *l, const struct request *req, bool keep, str
 	m.spec.flags = (strcmp(req->network, "host") == 0 ? JAR_NET_HOST : 0) | (req->no_write ? JAR_NO_WRITE : 0) |
 		       (req->allow_degraded ? JAR_DEGRADED : 0);
 	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", req->hostname);
-	for (size_t i = 0; i < req->ro.n; i++) {
-		auto_close int fd = -1;
-
-		/* Checks that there is room before it counts one more. */
-		if (bind_open(req->ro.v[i], &m.spec, &fd, e) < 0) {
-			link_close_fds(fds, m.spec.bind_count);
-			return -1;
-		}
-		fds[m.spec.bind_count - 1] = take_fd(&fd);
-	}
+	if (add_binds("--ro", &req->ro, false, &m.spec, fds, e) < 0 || add_binds("--layer", &req->layer, true, &m.spec, fds, e) < 0)
+		return -1;
 	return ask(l, &m, sizeof(m), fds, add_allow(&m.spec, req, fds), e);
 }
 

@@ -213,7 +213,7 @@ bool pool_can_serve(const struct request *r)
 	const char *warm = r->lang ? r->lang->warm : NULL;
 
 	/* An allow-list is a root of its own. */
-	if (r->programs.n || r->ro.n || r->workspace || r->no_write || r->allow_degraded || r->uid != 1000 || strcmp(r->hostname, "jar") != 0 ||
+	if (r->programs.n || r->ro.n || r->layer.n || r->workspace || r->no_write || r->allow_degraded || r->uid != 1000 || strcmp(r->hostname, "jar") != 0 ||
 	    strcmp(r->network, "none") != 0)
 		return false;
 	for (size_t i = 0; warm && i < r->env.n; i++)

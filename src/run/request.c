@@ -35,6 +35,8 @@ const struct opt request_opts[] = {
 	{ "file", 'f', "SRC[:DST]", NULL, OPT_LIST, AT(file_opts), NULL, 0, 0, 0,
 	  "copy a file or folder into /workspace; may be repeated" },
 	{ "ro", 0, "SRC:DST", NULL, OPT_LIST, AT(ro), NULL, 0, 0, 0, "show a file or folder of the host read-only; may be repeated" },
+	{ "layer", 0, "SRC:DST", NULL, OPT_LIST, AT(layer), NULL, 0, 0, 0,
+	  "show a folder of the host with a private writable layer over it, which has a budget of its own; may be repeated" },
 	{ "workspace", 'w', "DIR", NULL, OPT_STR, AT(workspace), NULL, 0, 0, 0,
 	  "copy this folder in as /workspace and the changes back afterwards" },
 	{ "get", 'g', "PATH", NULL, OPT_LIST, AT(get), "get", 0, 0, 0, "bring a file or pattern out of /workspace; may be repeated" },
@@ -722,7 +724,7 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 
 void request_copy(struct request *dst, const struct request *src)
 {
-	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->get, &dst->allow_request,
+	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->layer, &dst->get, &dst->allow_request,
 				    &dst->allow_modules, &dst->deny_modules };
 
 	*dst = *src;

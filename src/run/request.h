@@ -25,7 +25,7 @@ struct request {
 	size_t code_len;
 	const char *file;	      /* host path of the code */
 	struct strlist argv;	      /* a program instead of code */
-	struct strlist args, env, file_opts, ro, get;
+	struct strlist args, env, file_opts, ro, layer, get;
 	struct strlist allow;	      /* --allow, "git,python3"; while the configuration is read: its */
 	struct strlist allow_config, allow_project, allow_request; /* the operator's, the project file's, the request object's */
 	bool allow_in_request;	      /* an empty list allows nothing */
