@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "cli/bench.h"
 #include "keeper/spawn.h"
+#include "run/state.h"
 
 volatile sig_atomic_t bench_stop;
 
@@ -377,30 +378,6 @@ int bench_host_init(struct bench_host *h, struct err *e)
 	return 0;
 }
 
-/* Removes a folder and all in it, never through a mount: the host's /usr may stand below a runtime's root. */
-static void remove_tree(int at, const char *name)
-{
-	struct statx st;
-	struct dirent *entry;
-	DIR *dir;
-	int fd;
-
-	if (statx(at, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) < 0 || (st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
-		return;
-	if (!S_ISDIR(st.stx_mode)) {
-		unlinkat(at, name, 0);
-		return;
-	}
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			remove_tree(fd, entry->d_name);
-	if (dir)
-		closedir(dir);
-	unlinkat(at, name, AT_REMOVEDIR);
-}
-
 /* Containers that a runtime still knows: only when a run was ended by us. */
 static void delete_left(const struct bench_host *h, const char *name)
 {
@@ -465,7 +442,7 @@ void bench_host_done(struct bench_host *h)
 		delete_left(h, runtimes[i]);
 	delete_docker(h);
 	remove_groups(h);
-	remove_tree(AT_FDCWD, h->dir);
+	state_remove_tree(AT_FDCWD, h->dir);
 	h->dir[0] = '\0';
 }
 

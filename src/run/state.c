@@ -217,3 +217,26 @@ int state_kill(const char *id, struct err *e)
 		return err_set(e, ERR_INPUT, "run '%s' ended before it could be killed", id);
 	return 0;
 }
+
+void state_remove_tree(int at, const char *name)
+{
+	struct statx st;
+	struct dirent *entry;
+	DIR *dir;
+	int fd;
+
+	if (statx(at, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) < 0 || (st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return;
+	if (!S_ISDIR(st.stx_mode)) {
+		unlinkat(at, name, 0);
+		return;
+	}
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			state_remove_tree(fd, entry->d_name);
+	if (dir)
+		closedir(dir);
+	unlinkat(at, name, AT_REMOVEDIR);
+}

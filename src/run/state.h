@@ -39,4 +39,7 @@ int state_each(int (*fn)(const struct state_entry *, void *), void *ctx, struct 
 /* Asks the run `id` to end; -1 when there is none. */
 int state_kill(const char *id, struct err *e);
 
+/* Removes a folder and all in it, or a file; never through a mount. */
+void state_remove_tree(int at, const char *name);
+
 #endif

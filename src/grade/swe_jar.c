@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jars for SWE-bench: many conversations at once. */
+#include "grade/swe_jar.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "base/clock.h"
+
+#define TICK_MS	  250
+#define FRAME_CAP (16U << 20)
+#define TESTS_MAX 200000
+
+struct place {
+	struct run run;
+	struct frames frames;
+	struct swe_talk *talk; /* NULL: free */
+	bool over;
+};
+
+struct swe_jars {
+	const struct swe_jars_setup *setup;
+	struct loop loop;
+	struct pool pool;
+	struct ledger ledger;
+	struct watch signals;
+	struct place *places;
+	size_t busy;
+	unsigned signalled;
+	bool no_more;
+};
+
+static struct swe_jars g;
+
+/* ---- what the driver says ---- */
+
+static void keep(json_t **to, json_t *frame)
+{
+	/* Said once; what comes later is not the driver's first word on it. */
+	if (!*to)
+		*to = json_incref(frame);
+}
+
+static void add_out(struct swe_talk *t, const char *text, size_t len)
+{
+	size_t room = SWE_OUT_MAX - t->out.len;
+
+	t->out_cut = t->out_cut || len > room;
+	buf_add(&t->out, text, len < room ? len : room);
+}
+
+static void on_frame(struct swe_talk *t, const char *data, size_t len)
+{
+	json_t *frame = json_loadb(data, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL), *text;
+	const char *kind = json_string_value(json_object_get(frame, "t"));
+
+	if (!kind) {
+		t->bad = true;
+	} else if (strcmp(kind, "out") == 0) {
+		text = json_object_get(frame, "data");
+		add_out(t, json_is_string(text) ? json_string_value(text) : "", json_string_length(text));
+	} else if (strcmp(kind, "test") == 0) {
+		if (json_array_size(t->tests) < TESTS_MAX)
+			json_array_append(t->tests, frame);
+	} else if (strcmp(kind, "tampering") == 0) {
+		if (json_array_size(t->tampering) < 1000)
+			json_array_append(t->tampering, frame);
+	} else if (strcmp(kind, "apply") == 0) {
+		keep(&t->apply, frame);
+	} else if (strcmp(kind, "ready") == 0) {
+		if (!t->ready)
+			t->ready_ns = clock_mono_ns();
+		keep(&t->ready, frame);
+	} else if (strcmp(kind, "finish") == 0) {
+		keep(&t->finish, frame);
+	} else if (strcmp(kind, "tests_end") == 0) {
+		keep(&t->tests_end, frame);
+	} else {
+		t->bad = true;
+	}
+	json_decref(frame);
+}
+
+static void on_said(struct run *x, const char *data, size_t len)
+{
+	struct place *p = CONTAINER_OF(x, struct place, run);
+	const char *frame;
+	size_t n;
+
+	if (p->talk->said) {
+		p->talk->said(p->talk, data, len);
+		return;
+	}
+	frames_add(&p->frames, data, len);
+	while (frames_next(&p->frames, &frame, &n))
+		on_frame(p->talk, frame, n);
+	if (p->frames.bad && !p->talk->bad) {
+		p->talk->bad = true;
+		run_cancel(x);
+	}
+}
+
+/* ---- places ---- */
+
+static void on_finished(struct run *x)
+{
+	CONTAINER_OF(x, struct place, run)->over = true;
+}
+
+bool swe_jars_begin(struct swe_talk *t)
+{
+	size_t i = 0;
+
+	while (i < g.setup->jobs && g.places[i].talk)
+		i++;
+	if (i == g.setup->jobs)
+		return false;
+	struct place *p = &g.places[i];
+	unsigned char head[4] = { (unsigned char)t->job_len, (unsigned char)(t->job_len >> 8), (unsigned char)(t->job_len >> 16), (unsigned char)(t->job_len >> 24) };
+
+	p->talk = t;
+	p->over = false;
+	g.busy++;
+	t->out.max = SWE_OUT_MAX + 1;
+	t->tests = json_array();
+	t->tampering = json_array();
+	t->begun_ns = clock_mono_ns();
+	frames_init(&p->frames, FRAME_CAP);
+	memset(&t->res, 0, sizeof(t->res));
+	result_begin(&t->res);
+	run_begin_pooled(&p->run, &t->req, &g.pool, (uint32_t)i + 1, &t->arena, &t->res);
+	if (!p->over) {
+		if (t->job) {
+			run_say(&p->run, head, 4);
+			run_say(&p->run, t->job, t->job_len);
+		}
+		run_hang_up(&p->run);
+	}
+	return true;
+}
+
+static void deal_with_ends(void)
+{
+	for (size_t i = 0; i < g.setup->jobs; i++) {
+		struct place *p = &g.places[i];
+		struct swe_talk *t = p->talk;
+
+		if (!t || !p->over)
+			continue;
+		t->ended_ns = clock_mono_ns();
+		t->ticket = ledger_put(&g.ledger, &t->req, &t->res);
+		p->talk = NULL;
+		p->over = false;
+		g.busy--;
+		t->done(t);
+	}
+}
+
+bool swe_jars_stopping(void)
+{
+	return g.signalled || g.pool.dead || ledger_refuses(&g.ledger);
+}
+
+bool swe_jars_settled(uint64_t ticket)
+{
+	return ledger_settled(&g.ledger, ticket);
+}
+
+void swe_talk_free(struct swe_talk *t)
+{
+	json_t *frames[] = { t->apply, t->ready, t->finish, t->tests_end, t->tests, t->tampering };
+
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		json_decref(frames[i]);
+	t->apply = t->ready = t->finish = t->tests_end = t->tests = t->tampering = NULL;
+	buf_done(&t->out);
+	run_result_done(&t->res);
+	arena_free(&t->arena);
+}
+
+/* ---- the whole ---- */
+
+static void on_signal(struct watch *w, uint32_t events)
+{
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	g.signalled++;
+	for (size_t i = 0; i < g.setup->jobs; i++)
+		if (g.places[i].talk && !g.places[i].over)
+			run_cancel(&g.places[i].run);
+}
+
+static void notice(struct pool *pool, const struct err *e)
+{
+	(void)pool;
+	if (!g.setup->quiet)
+		fprintf(stderr, "belljar: %s%s%s\n", e->msg, e->hint[0] ? "; " : "", e->hint);
+}
+
+static int begin(struct err *e)
+{
+	static const struct run_options talking = { .said = on_said, .receipts = true };
+	const struct swe_jars_setup *s = g.setup;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	g.signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal };
+	g.places = calloc(s->jobs, sizeof(*g.places));
+	if (!g.places)
+		return err_set(e, ERR_INTERNAL, "no memory for %zu jars at once", s->jobs);
+	if (loop_init(&g.loop, e) < 0)
+		return -1;
+	if (loop_want(&g.loop, &g.signals, EPOLLIN) < 0)
+		return err_sys(e, "wait for signals");
+	if (pool_init(&g.pool, &g.loop, s->keeper, &s->open, notice, e) < 0)
+		return -1;
+	ledger_begin(&g.ledger, &g.loop, &s->ledger);
+	for (size_t i = 0; i < s->jobs; i++)
+		run_init(&g.places[i].run, &g.loop, &talking, on_finished);
+	return 0;
+}
+
+static void end(void)
+{
+	for (size_t i = 0; g.places && i < g.setup->jobs; i++) {
+		frames_done(&g.places[i].frames);
+		buf_done(&g.places[i].run.say);
+	}
+	pool_done(&g.pool);
+	watch_close(&g.signals);
+	loop_done(&g.loop);
+	free(g.places);
+}
+
+int swe_jars_run(const struct swe_jars_setup *s, struct err *e)
+{
+	int rc = 0;
+
+	memset(&g, 0, sizeof(g));
+	g.setup = s;
+	if (begin(e) < 0) {
+		end();
+		return -1;
+	}
+	for (;;) {
+		if (!g.no_more && !swe_jars_stopping() && g.busy < s->jobs)
+			g.no_more = !s->more(s->ctx);
+		/* One that could not even begin is over at once. */
+		deal_with_ends();
+		if (!g.busy && (g.no_more || swe_jars_stopping()))
+			break;
+		loop_wait(&g.loop, TICK_MS);
+		deal_with_ends();
+		if (s->tick)
+			s->tick(s->ctx);
+	}
+	if (ledger_end(&g.ledger, e) < 0) {
+		rc = -1;
+	} else if (g.signalled) {
+		rc = 130;
+	} else if (g.pool.dead) {
+		err_set(e, ERR_INTERNAL, "belljar-keeper ended unexpectedly");
+		rc = err_hint(e, "belljar doctor");
+	}
+	if (s->tick)
+		s->tick(s->ctx);
+	end();
+	return rc;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jars for SWE-bench: many conversations at once, with git that makes a tree or with the driver that applies patches and runs tests. */
+#ifndef BELLJAR_GRADE_SWE_JAR_H
+#define BELLJAR_GRADE_SWE_JAR_H
+
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "grade/frames.h"
+#include "keeper/pool_proto.h"
+#include "run/ledger.h"
+#include "run/run.h"
+
+/* What is said in one jar, from the job to its end. The owner keeps it until `done`. */
+struct swe_talk {
+	struct request req;		/* resolved */
+	const char *job;		/* sent first, as a frame; NULL: nothing is */
+	size_t job_len;
+	/* Raw bytes of stdout; NULL: they are frames of the driver, kept below. */
+	void (*said)(struct swe_talk *t, const char *data, size_t len);
+	void (*done)(struct swe_talk *t);
+	void *ctx;
+	/* what came of it */
+	struct result res;
+	struct arena arena;		/* of the run */
+	uint64_t begun_ns, ready_ns, ended_ns; /* monotonic; ready: tests are about to start, 0: they never did */
+	uint64_t ticket;		/* of its receipt */
+	json_t *apply, *ready, *finish, *tests_end; /* frames, NULL: never said */
+	json_t *tests, *tampering;	/* arrays */
+	struct buf out;			/* what the runner printed */
+	bool out_cut;			/* there was more */
+	bool bad;			/* something that is no frame was said */
+};
+
+struct swe_jars_setup {
+	struct pool_open open;
+	int keeper;			/* socket of a pool's keeper; closed at the end */
+	size_t jobs;			/* at once */
+	struct ledger_setup ledger;
+	bool quiet;
+	/* Called whenever there is room: begins talks by swe_jars_begin() while it likes. False: there will be no more. */
+	bool (*more)(void *ctx);
+	void (*tick)(void *ctx);
+	void *ctx;
+};
+
+#define SWE_OUT_MAX (64U << 20)
+
+struct swe_jars;
+
+/* Runs until `more` has nothing and all talks are done. 0; 130: a signal stopped it (talks that were under way are done as cancelled); -1. */
+int swe_jars_run(const struct swe_jars_setup *s, struct err *e);
+/* From `more` or `done`. False when there is no room. */
+bool swe_jars_begin(struct swe_talk *t);
+/* A signal asked for the end: nothing new should be begun. */
+bool swe_jars_stopping(void);
+/* Its receipt is kept. */
+bool swe_jars_settled(uint64_t ticket);
+/* Frees what a talk holds. */
+void swe_talk_free(struct swe_talk *t);
+
+#endif

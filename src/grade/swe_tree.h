@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Base trees: a repository at one commit, unpacked once, shown to many jars. git itself only ever runs in a jar. */
+#ifndef BELLJAR_GRADE_SWE_TREE_H
+#define BELLJAR_GRADE_SWE_TREE_H
+
+#include <jansson.h>
+
+#include "grade/swe_tar.h"
+#include "run/result.h"
+
+/*
+ * A tree is a folder of the state folder: files of the commit as they are checked out, and a .git with that one commit. It is made in a jar
+ * that sees the mirror and nothing else (src/guest/python/tree.py), comes out as a tar archive, and is never written again: guests have a layer
+ * of their own over it.
+ */
+#define SWE_PATH_MAX 1024
+
+struct swe_trees {
+	char dir[SWE_PATH_MAX]; /* where they are kept */
+	int fd;			/* the same, open */
+	bool open_modes;	/* rootless: a guest is not the owner, so modes have to let it in */
+};
+
+/* Makes the folder when it is missing. With the caller's rights: before the front is confined. */
+int swe_trees_open(struct swe_trees *t, struct err *e);
+void swe_trees_close(struct swe_trees *t);
+
+/* "owner/name", letters that can be a file name. */
+bool swe_repo_ok(const char *repo);
+/* A bare or plain repository of that name in `repos`: owner/name, owner__name, owner+name, name, each with or without .git. */
+int swe_mirror_find(const char *repos, const char *repo, char out[SWE_PATH_MAX], struct err *e);
+/* The tree when it is there: 1 and its path; else 0. */
+int swe_tree_find(const struct swe_trees *t, const char *repo, const char *commit, char out[SWE_PATH_MAX]);
+
+/* One that is being made. */
+struct swe_build {
+	const struct swe_trees *trees;
+	const char *repo;
+	char temp[64];	     /* its folder until it is whole */
+	int root;
+	struct swe_tar tar;
+	struct buf line;     /* what comes before the archive */
+	json_t *info;	     /* the same, read: commit, tree, files, submodules, lfs, or error, hint */
+	struct err err;
+};
+
+/* Asks a jar for it; `base` has defaults. */
+void swe_build_request(struct request *out, const struct request *base, const char *mirror, const char *commit, struct arena *a);
+int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *repo, struct err *e);
+/* What the jar said on its stdout. */
+void swe_build_said(struct swe_build *b, const char *data, size_t len);
+/* The jar has ended like that: 0 and the tree's path, or why there is none. */
+int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PATH_MAX], struct err *e);
+void swe_build_drop(struct swe_build *b);
+
+#endif
