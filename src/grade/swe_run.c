@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SWE-bench from predictions to verdicts. */
+#include "grade/swe_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "jar/root.h"
+
+/*
+ * Theory of operation
+ *
+ * An item waits for the tree of its repository at its base commit, which one jar makes for all that need it. Then a jar of its own applies the
+ * model's patch and the tests' and runs the tests (src/guest/python/swe.py). When that looks resolved, a second jar does the same again with other
+ * names and two tests more, one that must fail and one that must pass: whoever turns failures into passes shows there. Everything that is decided
+ * is decided here, from what the two said and from how the kernel says that they ended.
+ */
+
+#define TREE	  "/testbed"
+#define APPLY_S	  60
+#define OUTPUT_MAX (1ULL << 30)
+
+enum tree_state { TREE_NONE, TREE_MAKING, TREE_READY, TREE_FAILED };
+
+/* One repository at one commit. */
+struct tree {
+	const char *repo, *commit;
+	enum tree_state state;
+	char path[SWE_PATH_MAX];
+	struct err err;
+	struct swe_build build;
+	struct swe_talk talk;
+	uint64_t took_ns;
+};
+
+static struct {
+	struct swe_evaluation *setup;
+	struct tree *trees; /* one for each item at most */
+	size_t tree_count;
+	size_t told, resolved, failed;
+	uint64_t shown_ns;
+} g;
+
+static void progress(bool last)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (!g.setup->progress || (!last && now - g.shown_ns < 200 * NS_PER_MS))
+		return;
+	g.shown_ns = now;
+	if (last) {
+		fprintf(stderr, "\r\033[K");
+		return;
+	}
+	size_t making = 0, running = 0;
+
+	for (size_t i = 0; i < g.tree_count; i++)
+		making += g.trees[i].state == TREE_MAKING;
+	for (size_t i = 0; i < g.setup->count; i++)
+		running += g.setup->items[i].state == SWE_ITEM_TEST || g.setup->items[i].state == SWE_ITEM_CHECKING;
+	fprintf(stderr, "\r%zu of %zu, %zu resolved, %zu without a verdict; %zu running, %zu trees in the making\033[K", g.told, g.setup->count, g.resolved,
+		g.failed, running, making);
+}
+
+/* ---- trees ---- */
+
+static struct tree *tree_of(const struct swe_item *i)
+{
+	struct tree *t = NULL;
+
+	for (size_t k = 0; k < g.tree_count && !t; k++)
+		if (strcmp(g.trees[k].repo, i->instance->repo) == 0 && strcmp(g.trees[k].commit, i->instance->base_commit) == 0)
+			t = &g.trees[k];
+	if (t)
+		return t;
+	t = &g.trees[g.tree_count++];
+	t->repo = i->instance->repo;
+	t->commit = i->instance->base_commit;
+	if (!swe_repo_ok(t->repo)) {
+		t->state = TREE_FAILED;
+		err_set(&t->err, ERR_INPUT, "'%.100s' is not owner/name of a repository", t->repo);
+	} else if (swe_tree_find(g.setup->trees, t->repo, t->commit, t->path)) {
+		t->state = TREE_READY;
+	}
+	return t;
+}
+
+static void tree_said(struct swe_talk *talk, const char *data, size_t len)
+{
+	swe_build_said(&CONTAINER_OF(talk, struct tree, talk)->build, data, len);
+}
+
+static void tree_done(struct swe_talk *talk)
+{
+	struct tree *t = CONTAINER_OF(talk, struct tree, talk);
+
+	t->state = swe_build_end(&t->build, &talk->res, t->path, &t->err) < 0 ? TREE_FAILED : TREE_READY;
+	t->took_ns = talk->ended_ns - talk->begun_ns;
+	swe_build_drop(&t->build);
+	swe_talk_free(talk);
+}
+
+static void tree_begin(struct tree *t)
+{
+	char mirror[SWE_PATH_MAX];
+
+	if (!g.setup->repos) {
+		t->state = TREE_FAILED;
+		err_set(&t->err, ERR_INPUT, "%s at %s was never checked out here", t->repo, t->commit);
+		err_hint(&t->err, "--repos DIR with a mirror of it");
+		return;
+	}
+	if (swe_mirror_find(g.setup->repos, t->repo, mirror, &t->err) < 0 || swe_build_begin(&t->build, g.setup->trees, t->repo, &t->err) < 0) {
+		t->state = TREE_FAILED;
+		return;
+	}
+	swe_build_request(&t->talk.req, g.setup->defaults, mirror, t->commit, &t->talk.arena);
+	t->talk.said = tree_said;
+	t->talk.done = tree_done;
+	t->state = TREE_MAKING;
+	swe_jars_begin(&t->talk);
+}
+
+/* ---- the job of a jar ---- */
+
+/* Letters and digits that nobody can have guessed. */
+static void nonce(char *out, size_t len)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+	unsigned char b[32] = { 0 };
+
+	if (getrandom(b, len, 0) != (ssize_t)len)
+		abort();
+	for (size_t i = 0; i < len; i++)
+		out[i] = letters[b[i] & 31];
+	out[len] = '\0';
+}
+
+static json_t *list_of(const char *const *v)
+{
+	json_t *l = json_array();
+
+	for (; v && *v; v++)
+		json_array_append_new(l, json_string(*v));
+	return l;
+}
+
+static json_t *strings(const struct strlist *s)
+{
+	json_t *l = json_array();
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(l, json_string(s->v[i]));
+	return l;
+}
+
+static json_t *environment(const struct strlist *s)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *eq = strchr(s->v[i], '=');
+
+		if (eq)
+			json_object_setn_new(o, s->v[i], (size_t)(eq - s->v[i]), json_string(eq + 1));
+	}
+	return o;
+}
+
+static json_t *text_or_null(const char *text, size_t len)
+{
+	json_t *j = text ? json_stringn(text, len) : json_null();
+
+	/* A patch that is no UTF-8: the bytes as they are, each one a character, and told so. */
+	return j ? j : NULL;
+}
+
+static int make_job(struct swe_item *i, bool check, struct swe_talk *t, struct err *e)
+{
+	const struct swe_job *j = &i->job;
+	json_t *o = json_object(), *patch = i->bare ? json_null() : text_or_null(i->pred.patch, i->pred.patch_len);
+
+	if (!patch) {
+		json_decref(o);
+		return err_set(e, ERR_INPUT, "%s: the patch is not UTF-8", i->instance->id);
+	}
+	json_object_set_new(o, "tree", json_string(TREE));
+	json_object_set_new(o, "copy_from", json_null());
+	json_object_set_new(o, "model_patch", patch);
+	json_object_set_new(o, "test_patch", json_stringn(i->instance->test_patch, i->instance->test_patch_len));
+	json_object_set_new(o, "mode", json_string(i->apply_only ? "apply" : "test"));
+	json_object_set_new(o, "kind", json_string(j->kind));
+	json_object_set_new(o, "argv", strings(&j->argv));
+	json_object_set_new(o, "env", environment(&j->env));
+	json_object_set_new(o, "pythonpath", strings(&j->pythonpath));
+	json_object_set_new(o, "protected", list_of(j->spec->protected));
+	json_object_set_new(o, "runner_files", list_of(j->spec->runner_files));
+	json_object_set_new(o, "watched", list_of(j->spec->watched));
+	json_object_set_new(o, "rename", json_pack("{s:s, s:o}", "suffix", i->suffix[check], "tests", strings(&i->instance->fail_to_pass)));
+	json_object_set_new(o, "canary", check ? json_pack("{s:s, s:s}", "fail", i->canary_fail, "pass", i->canary_pass) : json_null());
+	json_object_set_new(o, "select", check ? strings(&i->instance->fail_to_pass) : json_null());
+	json_object_set_new(o, "apply_timeout_s", json_integer(APPLY_S));
+	auto_free char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+
+	json_decref(o);
+	if (!text)
+		return err_set(e, ERR_INTERNAL, "%s: no job could be written", i->instance->id);
+	t->job_len = strlen(text);
+	t->job = arena_dup_len(&t->arena, text, t->job_len);
+	return 0;
+}
+
+static void make_request(const struct swe_item *i, const char *tree, struct swe_talk *t)
+{
+	const struct swe_job *j = &i->job;
+	struct request *r = &t->req;
+	struct arena *a = &t->arena;
+
+	request_copy(r, g.setup->defaults);
+	r->language = NULL;
+	r->network = "none";
+	strlist_add(a, &r->argv, j->python);
+	strlist_add(a, &r->argv, "-I");
+	strlist_add(a, &r->argv, ROOT_SWE_PY);
+	strlist_add(a, &r->layer, arena_fmt(a, "%s:" TREE, tree));
+	for (const char *const *p = j->spec->layers; p && *p; p++)
+		strlist_add(a, &r->ro, arena_fmt(a, "%s:%s", *p, *p));
+	r->client = "swebench";
+	r->id = i->instance->id;
+	r->limits.wall_ms = g.setup->wall_ms ? g.setup->wall_ms : j->wall_ms;
+	r->limits.cpu_ms = 0;
+	r->limits.memory_bytes = g.setup->memory_bytes ? g.setup->memory_bytes : j->memory_bytes;
+	r->limits.cpus_milli = j->cpus_milli;
+	r->limits.disk_bytes = j->tmp_bytes;
+	r->limits.pids = 256;
+	r->limits.log_bytes = OUTPUT_MAX;
+	/* What is graded is named in the receipt: its hash is that of this file. */
+	if (i->pred.patch && !i->bare) {
+		r->files = arena_alloc(a, sizeof(*r->files));
+		r->files[0] = (struct request_file){ .path = "model.patch", .content = i->pred.patch, .len = i->pred.patch_len, .mode = 0644 };
+		r->file_count = r->file_cap = 1;
+	}
+}
+
+/* ---- an item's way ---- */
+
+static void grade_item(struct swe_item *i);
+
+static void test_done(struct swe_talk *t)
+{
+	struct swe_item *i = t->ctx;
+
+	/* Stopped by a signal: it has no verdict, and is run again the next time. */
+	if (swe_jars_stopping() && t->res.verdict.reason == REASON_CANCELLED) {
+		i->state = SWE_ITEM_NEW;
+		return;
+	}
+	grade_item(i);
+}
+
+static void fail_item(struct swe_item *i, const struct err *why)
+{
+	i->err = *why;
+	grade_item(i);
+}
+
+static void begin_item(struct swe_item *i, const char *tree, bool check)
+{
+	struct swe_talk *t = check ? &i->check : &i->talk;
+	struct err e = { 0 };
+
+	i->state = check ? SWE_ITEM_CHECKING : SWE_ITEM_TEST;
+	t->ctx = i;
+	t->done = test_done;
+	if (make_job(i, check, t, &e) < 0) {
+		fail_item(i, &e);
+		return;
+	}
+	make_request(i, tree, t);
+	swe_jars_begin(t);
+}
+
+static int prepare_item(struct swe_item *i, struct err *e)
+{
+	if (i->job.spec)
+		return 0;
+	for (int k = 0; k < 2; k++) {
+		i->suffix[k][0] = '_';
+		nonce(i->suffix[k] + 1, 6);
+	}
+	snprintf(i->canary_fail, sizeof(i->canary_fail), "test_");
+	nonce(i->canary_fail + 5, 8);
+	snprintf(i->canary_pass, sizeof(i->canary_pass), "test_");
+	nonce(i->canary_pass + 5, 8);
+	return swe_job_make(&i->job, i->instance, TREE, NULL, g.setup->extra, &i->arena, e);
+}
+
+/* What there is room for; false: nothing will ever come again. */
+static bool more(void *ctx)
+{
+	bool left = false;
+	size_t room = g.setup->jars.jobs;
+
+	(void)ctx;
+	for (size_t k = 0; k < g.setup->count; k++)
+		room -= g.setup->items[k].state == SWE_ITEM_TEST || g.setup->items[k].state == SWE_ITEM_CHECKING;
+	for (size_t k = 0; k < g.tree_count; k++)
+		room -= g.trees[k].state == TREE_MAKING;
+	/* Those that have begun first. */
+	for (int round = 0; round < 2; round++)
+		for (size_t k = 0; k < g.setup->count && room; k++) {
+			struct swe_item *i = &g.setup->items[k];
+			struct err e = { 0 };
+			struct tree *t;
+
+			if (i->state != (round == 0 ? SWE_ITEM_CHECK : SWE_ITEM_NEW))
+				continue;
+			if (round == 1 && !i->bare && (!i->pred.patch || !i->pred.patch_len)) {
+				grade_item(i);
+				continue;
+			}
+			if (prepare_item(i, &e) < 0) {
+				fail_item(i, &e);
+				continue;
+			}
+			t = tree_of(i);
+			if (t->state == TREE_FAILED) {
+				fail_item(i, &t->err);
+			} else if (t->state == TREE_READY) {
+				i->tree_ns = t->took_ns;
+				begin_item(i, t->path, round == 0);
+				room--;
+			} else if (t->state == TREE_NONE) {
+				tree_begin(t);
+				room -= t->state == TREE_MAKING;
+			}
+		}
+	for (size_t k = 0; k < g.setup->count && !left; k++)
+		left = g.setup->items[k].state < SWE_ITEM_GRADED;
+	return left;
+}
+
+/* ---- what came of it ---- */
+
+static const char *member(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+/* Frames of the reporter as the grading takes them. */
+static void take_run(struct swe_run *r, const struct swe_item *i, const struct swe_talk *t, bool check, struct arena *a)
+{
+	struct swe_result *results = arena_alloc(a, (json_array_size(t->tests) + 1) * sizeof(*results));
+	const json_t *exit = json_object_get(t->tests_end, "exit"), *signal = json_object_get(t->tests_end, "signal");
+	json_t *one, *value;
+	const char *key;
+	size_t k;
+
+	memset(r, 0, sizeof(*r));
+	r->style = i->job.style;
+	r->has_reporter = true;
+	json_array_foreach(t->tests, k, one) {
+		struct swe_result *x = &results[r->n];
+		const char *word = member(one, "outcome");
+
+		x->id = member(one, "id");
+		x->str = member(one, "str");
+		x->doc = member(one, "doc");
+		if (x->id && word && swe_outcome_find(span_of(word), &x->outcome))
+			r->n++;
+	}
+	r->results = results;
+	r->log = t->out.data ? t->out.data : "";
+	r->log_len = t->out.len;
+	r->log_cut = t->out_cut;
+	/* The reporter's last word, from a runner that ended by itself, in a jar that did. */
+	r->finished = t->finish && json_is_integer(exit) && !t->bad && t->res.verdict.status == STATUS_COMPLETED && t->res.verdict.exited &&
+		      t->res.verdict.exit_code == 0;
+	r->has_exit = json_is_integer(exit);
+	r->exit = (int)json_integer_value(exit);
+	r->signal = (int)json_integer_value(signal);
+	r->suffix = i->suffix[check];
+	json_object_foreach(json_object_get(t->ready, "renamed"), key, value)
+		strlist_add(a, &r->renamed, key);
+	if (check) {
+		r->canary_fail = i->canary_fail;
+		r->canary_pass = i->canary_pass;
+	}
+}
+
+static struct swe_tamper *take_tampering(const struct swe_item *i, size_t *n, struct arena *a)
+{
+	struct swe_tamper *out = arena_alloc(a, (json_array_size(i->talk.tampering) + 1) * sizeof(*out));
+	json_t *one;
+	size_t k;
+
+	*n = 0;
+	json_array_foreach(i->talk.tampering, k, one) {
+		struct swe_tamper t = { member(one, "what"), member(one, "path"), member(one, "action"), member(one, "detail") };
+
+		if (t.what)
+			out[(*n)++] = t;
+	}
+	return out;
+}
+
+/* How the jar itself ended, when that is why there is nothing more to say. */
+static void tell_jar(json_t *o, const char *name, const struct swe_talk *t)
+{
+	const struct verdict *v = &t->res.verdict;
+	double seconds = (double)(t->ended_ns - t->begun_ns) / 1e9;
+
+	json_object_set_new(o, name,
+			    json_pack("{s:s, s:s, s:s, s:s?, s:f, s:f, s:f, s:o}", "execution_id", t->res.execution_id, "status", verdict_status_name(v->status), "reason",
+				      verdict_reason_name(v->reason), "error", v->error[0] ? v->error : NULL, "seconds", seconds, "start_seconds",
+				      t->ready_ns ? (double)(t->ready_ns - t->begun_ns) / 1e9 : 0.0, "cpu_seconds", (double)t->res.run.evidence.cg.cpu_ns / 1e9,
+				      "max_memory_mb", json_real((double)result_memory_peak(&t->res.run.evidence) / 1048576)));
+}
+
+static bool was_applied(const struct swe_item *i)
+{
+	const char *outcome = member(i->talk.apply, "outcome");
+
+	return outcome && strcmp(outcome, "applied") == 0;
+}
+
+static void make_report(struct swe_item *i)
+{
+	json_t *o;
+
+	i->report = swe_report_instance(i->instance->id, i->bare ? NULL : &i->pred, was_applied(i), &i->verdict);
+	o = swe_report_inner(i->report);
+	json_object_set_new(o, "error", i->err.kind ? json_string(i->err.msg) : json_null());
+	json_object_set_new(o, "hint", i->err.kind && i->err.hint[0] ? json_string(i->err.hint) : json_null());
+	json_object_set(o, "apply", i->talk.apply ? i->talk.apply : json_null());
+	json_object_set_new(o, "exit_code", json_is_integer(json_object_get(i->talk.tests_end, "exit")) ? json_incref(json_object_get(i->talk.tests_end, "exit")) : json_null());
+	if (i->job.spec)
+		json_object_set_new(o, "command", strings(&i->job.argv));
+	if (i->talk.begun_ns)
+		tell_jar(o, "jar", &i->talk);
+	if (i->check.begun_ns)
+		tell_jar(o, "canary_jar", &i->check);
+	json_object_set_new(o, "tree_seconds", json_real((double)i->tree_ns / 1e9));
+}
+
+static void grade_now(struct swe_item *i)
+{
+	struct swe_run run, again;
+	struct swe_grade_in in = { .fail_to_pass = &i->instance->fail_to_pass, .pass_to_pass = &i->instance->pass_to_pass,
+				   .has_patch = i->bare || (i->pred.patch && i->pred.patch_len), .applied = i->bare || was_applied(i), .strict = g.setup->strict };
+
+	in.tampering = take_tampering(i, &in.tampering_n, &i->arena);
+	if (i->talk.ready) {
+		take_run(&run, i, &i->talk, false, &i->arena);
+		in.run = &run;
+	}
+	if (i->check.begun_ns) {
+		take_run(&again, i, &i->check, true, &i->arena);
+		in.again = &again;
+	}
+	swe_grade(&i->verdict, &in, &i->arena);
+}
+
+/* Belljar's own failure, or the data's: no verdict about the model. */
+static void look_for_errors(struct swe_item *i)
+{
+	const struct swe_talk *t = i->check.begun_ns ? &i->check : &i->talk;
+	const char *outcome = member(i->talk.apply, "outcome");
+
+	if (i->err.kind || !t->begun_ns)
+		return;
+	if (t->res.verdict.status == STATUS_ERROR) {
+		err_set(&i->err, ERR_SETUP, "%s", t->res.verdict.error);
+		err_hint(&i->err, "%s", t->res.verdict.hint);
+	} else if (!i->talk.apply) {
+		err_set(&i->err, ERR_INTERNAL, "the driver said nothing about the patch (%s)", verdict_reason_name(i->talk.res.verdict.reason));
+	} else if (outcome && (strcmp(outcome, "test_patch_failed") == 0 || strcmp(outcome, "error") == 0)) {
+		err_set(&i->err, ERR_INPUT, strcmp(outcome, "error") == 0 ? "the patches could not be tried" : "the test patch does not apply to the base commit");
+	}
+}
+
+static void grade_item(struct swe_item *i)
+{
+	bool empty = !i->bare && (!i->pred.patch || !i->pred.patch_len);
+
+	look_for_errors(i);
+	grade_now(i);
+	if (i->state == SWE_ITEM_TEST && !i->err.kind && i->verdict.resolved && g.setup->canaries && !i->bare) {
+		i->state = SWE_ITEM_CHECK;
+		return;
+	}
+	if (i->err.kind)
+		i->verdict.resolved = false;
+	/* A patch that no step could apply is an error there, and no report: here it has one, which says why. */
+	i->outcome = empty ? SWE_EMPTY : i->err.kind || (!i->bare && !was_applied(i)) ? SWE_FAILED_TO_RUN : i->verdict.resolved ? SWE_RESOLVED : SWE_UNRESOLVED;
+	make_report(i);
+	i->state = SWE_ITEM_GRADED;
+}
+
+/* ---- logs ---- */
+
+static void put_file(int dir, const char *name, const char *data, size_t len)
+{
+	auto_close int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0 || fd_write_all(fd, data, len) < 0)
+		fprintf(stderr, "belljar: write %s: %s\n", name, strerror(errno));
+}
+
+static int item_folder(int logs, const struct swe_item *i, bool make, struct arena *a)
+{
+	const char *model = swe_model_folder(i->pred.model, a), *id = swe_model_folder(i->instance->id, a);
+	auto_close int top = -1;
+
+	if (make)
+		mkdirat(logs, model, 0755);
+	top = openat(logs, model, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (top < 0)
+		return -1;
+	if (make)
+		mkdirat(top, id, 0755);
+	return openat(top, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void write_logs(struct swe_item *i)
+{
+	auto_close int dir = item_folder(g.setup->logs, i, true, &i->arena);
+	auto_free char *apply = i->talk.apply ? json_dumps(i->talk.apply, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+	auto_free char *report = swe_report_text(i->report);
+
+	if (dir < 0) {
+		fprintf(stderr, "belljar: no folder for the logs of %s: %s\n", i->instance->id, strerror(errno));
+		return;
+	}
+	if (i->pred.patch)
+		put_file(dir, "patch.diff", i->pred.patch, i->pred.patch_len);
+	if (apply)
+		put_file(dir, "apply.json", apply, strlen(apply));
+	if (i->talk.ready)
+		put_file(dir, "test_output.txt", i->talk.out.data ? i->talk.out.data : "", i->talk.out.len);
+	if (i->check.ready)
+		put_file(dir, "canary_output.txt", i->check.out.data ? i->check.out.data : "", i->check.out.len);
+	/* Last: it says that the others are there. */
+	if (report)
+		put_file(dir, "report.json", report, strlen(report));
+}
+
+bool swe_item_resume(int logs, struct swe_item *i)
+{
+	auto_close int dir = item_folder(logs, i, false, &i->arena), fd = -1;
+	auto_buf text = BUF_INIT(64U << 20);
+	static char block[65536];
+	const json_t *o, *apply;
+	const char *outcome;
+	ssize_t n;
+
+	fd = dir < 0 ? -1 : openat(dir, "report.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, block, sizeof(block))) > 0)
+		if (buf_add(&text, block, (size_t)n) < 0)
+			return false;
+	i->report = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
+	o = json_object_get(i->report, i->instance->id);
+	if (!o || !json_is_boolean(json_object_get(o, "resolved")) || json_is_string(json_object_get(o, "error"))) {
+		/* Not whole, or belljar failed: it is done again. */
+		json_decref(i->report);
+		i->report = NULL;
+		return false;
+	}
+	apply = json_object_get(o, "apply");
+	outcome = member(apply, "outcome");
+	i->outcome = !i->pred.patch || !i->pred.patch_len			       ? SWE_EMPTY
+		     : !outcome || strcmp(outcome, "applied") != 0		       ? SWE_FAILED_TO_RUN
+		     : json_is_true(json_object_get(o, "resolved")) ? SWE_RESOLVED
+								       : SWE_UNRESOLVED;
+	i->resumed = true;
+	i->state = SWE_ITEM_TOLD;
+	return true;
+}
+
+/* ---- the whole ---- */
+
+static void tell_ready(void)
+{
+	for (size_t k = 0; k < g.setup->count; k++) {
+		struct swe_item *i = &g.setup->items[k];
+
+		if (i->state != SWE_ITEM_GRADED || !swe_jars_settled(i->talk.ticket > i->check.ticket ? i->talk.ticket : i->check.ticket))
+			continue;
+		i->state = SWE_ITEM_TOLD;
+		g.told++;
+		g.resolved += i->outcome == SWE_RESOLVED;
+		g.failed += i->outcome == SWE_FAILED_TO_RUN;
+		if (g.setup->logs >= 0)
+			write_logs(i);
+		if (g.setup->told) {
+			progress(true);
+			g.setup->told(g.setup->ctx, i);
+		}
+		swe_talk_free(&i->talk);
+		swe_talk_free(&i->check);
+	}
+}
+
+static void tick(void *ctx)
+{
+	(void)ctx;
+	tell_ready();
+	progress(false);
+}
+
+int swe_evaluate(struct swe_evaluation *s, struct err *e)
+{
+	int rc;
+
+	memset(&g, 0, sizeof(g));
+	g.setup = s;
+	g.trees = calloc(s->count + 1, sizeof(*g.trees));
+	if (!g.trees)
+		return err_set(e, ERR_INTERNAL, "no memory");
+	for (size_t k = 0; k < s->count; k++)
+		if (s->items[k].state == SWE_ITEM_TOLD) {
+			g.told++;
+			g.resolved += s->items[k].outcome == SWE_RESOLVED;
+			g.failed += s->items[k].outcome == SWE_FAILED_TO_RUN;
+		}
+	s->jars.more = more;
+	s->jars.tick = tick;
+	rc = swe_jars_run(&s->jars, e);
+	if (rc == 0)
+		tell_ready();
+	progress(true);
+	free(g.trees);
+	return rc;
+}
+
+void swe_item_free(struct swe_item *i)
+{
+	swe_talk_free(&i->talk);
+	swe_talk_free(&i->check);
+	json_decref(i->report);
+	i->report = NULL;
+	arena_free(&i->arena);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SWE-bench from predictions to verdicts: trees, jars, canaries, reports; many at once. */
+#ifndef BELLJAR_GRADE_SWE_RUN_H
+#define BELLJAR_GRADE_SWE_RUN_H
+
+#include "grade/swe_data.h"
+#include "grade/swe_grade.h"
+#include "grade/swe_jar.h"
+#include "grade/swe_report.h"
+#include "grade/swe_spec.h"
+#include "grade/swe_tree.h"
+
+/* What is asked of one instance. */
+struct swe_item {
+	const struct swe_instance *instance;
+	struct swe_prediction pred;	/* whose patch; NULL: there is none, and that is the prediction */
+	bool bare;			/* of `validate`: no patch on purpose, the tests run all the same */
+	bool apply_only;		/* stop when the patches are in */
+	/* what came of it */
+	enum { SWE_ITEM_NEW, SWE_ITEM_TEST, SWE_ITEM_CHECK, SWE_ITEM_CHECKING, SWE_ITEM_GRADED, SWE_ITEM_TOLD } state;
+	bool resumed;			/* its report was there already */
+	struct err err;			/* why there is no verdict */
+	struct swe_job job;
+	struct swe_talk talk, check;	/* the tests; the canaries */
+	char suffix[2][16], canary_fail[40], canary_pass[40];
+	struct swe_verdict verdict;
+	enum swe_state outcome;
+	json_t *report;			/* what report.json holds */
+	uint64_t tree_ns;		/* what making its tree took; 0: it was there */
+	struct arena arena;
+};
+
+struct swe_evaluation {
+	struct swe_jars_setup jars;	/* `more`, `tick`, `ctx` are ours */
+	struct swe_item *items;
+	size_t count;
+	const char *repos;		/* folder of mirrors */
+	struct swe_trees *trees;
+	const struct request *defaults;
+	int logs;			/* folder that a folder for each item is made in; -1: none */
+	const struct strlist *extra;	/* words for the runner */
+	uint64_t wall_ms, memory_bytes; /* instead of the row's; 0: the row's */
+	bool canaries, strict, progress;
+	/* An item has its report. In the order in which they end. */
+	void (*told)(void *ctx, struct swe_item *i);
+	void *ctx;
+};
+
+/* 0; 130: a signal; -1: belljar failed. Items that were not finished keep their state. */
+int swe_evaluate(struct swe_evaluation *s, struct err *e);
+/* Reads the report of an item that an earlier call left in `logs`; false: there is none. */
+bool swe_item_resume(int logs, struct swe_item *i);
+void swe_item_free(struct swe_item *i);
+
+#endif
