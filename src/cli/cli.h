@@ -13,7 +13,7 @@ struct cli_cmd {
 
 extern const struct opt_cmd cmd_run_opts, cmd_batch_opts, cmd_languages_opts, cmd_ps_opts, cmd_kill_opts, cmd_clean_opts, cmd_doctor_opts,
 	cmd_config_opts, cmd_bench_opts, cmd_check_opts, cmd_audit_opts, cmd_test_opts,
-	cmd_eval_opts, cmd_explain_opts, cmd_judge_opts;
+	cmd_eval_opts, cmd_explain_opts, cmd_judge_opts, cmd_swebench_opts;
 int cmd_run(int argc, char **argv);
 int cmd_batch(int argc, char **argv);
 /* For tests: what a front that was taken over could still do. Only in builds with hooks. */
@@ -31,6 +31,7 @@ int cmd_audit(int argc, char **argv);
 int cmd_test(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_swebench(int argc, char **argv);
 
 /* "error: what: why", then "hint: ...", on stderr. Returns the exit status of its kind. */
 int cli_error(const struct err *e);

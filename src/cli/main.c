@@ -23,6 +23,7 @@ static const struct cli_cmd commands[] = {
 	{ &cmd_eval_opts, cmd_eval },
 	{ &cmd_explain_opts, cmd_explain },
 	{ &cmd_judge_opts, cmd_judge },
+	{ &cmd_swebench_opts, cmd_swebench },
 	{ &cmd_languages_opts, cmd_languages },
 	{ &cmd_ps_opts, cmd_ps },
 	{ &cmd_kill_opts, cmd_kill },

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar swebench: patches for repositories, from instance to verdict. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+#include "grade/swe_report.h"
+#include "grade/swe_spec.h"
+#include "run/client.h"
+
+#define LOG_MAX (256U << 20)
+
+struct swebench {
+	const char *instances, *meta, *id, *log, *kind, *exit;
+	bool json;
+	struct strlist words; /* behind the sub-command */
+};
+
+#define AT(field) offsetof(struct swebench, field)
+
+static const struct opt swebench_opts[] = {
+	{ "instances", 'i', "FILE", NULL, OPT_STR, AT(instances), NULL, 0, 0, 0, "SWE-bench instances: .jsonl, .jsonl.gz or a JSON list" },
+	{ "meta", 0, "FILE", NULL, OPT_STR, AT(meta), NULL, 0, 0, 0, "by instance_id: test_cmd, test_files, log_parser" },
+	{ "id", 0, "ID", NULL, OPT_STR, AT(id), NULL, 0, 0, 0, "grade: which instance" },
+	{ "log", 0, "FILE|-", NULL, OPT_STR, AT(log), NULL, 0, 0, 0, "grade: what the test runner printed" },
+	{ "exit-status", 0, "N", NULL, OPT_STR, AT(exit), NULL, 0, 0, 0, "grade: how the test runner ended, held against the log" },
+	{ "kind", 0, "KIND", NULL, OPT_STR, AT(kind), NULL, 0, 0, 0, "parse, grade: pytest, pytest_options, matplotlib, django, sympy, unittest (grade: the repository's)" },
+	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print JSON" },
+	{ .name = NULL },
+};
+
+const struct opt_cmd cmd_swebench_opts = {
+	.name = "swebench",
+	.summary = "evaluate patches for repositories, as SWE-bench does",
+	.usage = "  belljar swebench grade --instances FILE --id ID --log LOG     what a plain log is worth for an instance\n"
+		 "  belljar swebench parse --kind KIND LOG                        the tests in a log, and how they ended",
+	.details = "docs/swebench.md says how verdicts come about.\n"
+		   "Exit status: 0 resolved, or done; 1 not resolved; 2 usage or bad files; 125 belljar failed.",
+	.words = true,
+	.opts = swebench_opts,
+};
+
+/* ---- files ---- */
+
+static int read_named(const char *path, const char *option, size_t max, struct buf *out, struct err *e)
+{
+	auto_close int fd = strcmp(path, "-") == 0 ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err_sys(e, "%s%.200s", option, path);
+		e->kind = ERR_INPUT;
+		return -1;
+	}
+	if (S_ISDIR(st.st_mode))
+		return err_set(e, ERR_INPUT, "%s%.200s is a folder", option, path);
+	out->max = max;
+	return swe_read(fd, path, out, e);
+}
+
+static int read_instances(const struct swebench *s, struct swe_instances *t, struct err *e)
+{
+	auto_buf text = BUF_INIT(SWE_FILE_MAX), meta = BUF_INIT(SWE_FILE_MAX);
+
+	if (!s->instances)
+		return err_set(e, ERR_USAGE, "--instances FILE is missing");
+	if (read_named(s->instances, "--instances: ", SWE_FILE_MAX, &text, e) < 0 || swe_instances_parse(t, text.data ? text.data : "", text.len, s->instances, e) < 0)
+		return -1;
+	if (!s->meta)
+		return 0;
+	if (read_named(s->meta, "--meta: ", SWE_FILE_MAX, &meta, e) < 0)
+		return -1;
+	return swe_instances_meta(t, meta.data ? meta.data : "", meta.len, s->meta, e);
+}
+
+static const struct swe_instance *find_instance(const struct swe_instances *t, const char *id, struct err *e)
+{
+	const struct swe_instance *found = swe_instance_find(t, id), *near = NULL;
+
+	for (size_t i = 0; !found && !near && i < t->n; i++)
+		if (parse_is_near(id, t->v[i].id))
+			near = &t->v[i];
+	if (!found)
+		err_set(e, ERR_INPUT, "--id: there is no instance '%.100s'%s%.100s%s", id, near ? "; did you mean '" : "", near ? near->id : "", near ? "'?" : "");
+	return found;
+}
+
+/* The style that was asked for, or the one of the repository. */
+static int find_style(const struct swebench *s, const struct swe_instance *i, enum swe_style *out, struct err *e)
+{
+	const char *name = s->kind;
+
+	if (!name && i)
+		name = i->log_parser ? i->log_parser : swe_spec_find(i->repo, i->version)->parser;
+	if (!name) {
+		err_set(e, ERR_USAGE, "--kind is missing");
+		return err_hint(e, "%s", swe_style_names());
+	}
+	if (swe_style_find(name, out))
+		return 0;
+	err_set(e, s->kind ? ERR_USAGE : ERR_INPUT, "'%.60s' is no kind of log that belljar knows", name);
+	return err_hint(e, "%s", swe_style_names());
+}
+
+/* ---- parse ---- */
+
+static int sub_parse(struct swebench *s, struct arena *a, struct err *e)
+{
+	auto_buf text = BUF_INIT(LOG_MAX);
+	enum swe_style style;
+	struct swe_log log;
+	json_t *o;
+
+	if (s->words.n != 1)
+		return err_set(e, ERR_USAGE, s->words.n ? "give one log" : "no log to read");
+	if (find_style(s, NULL, &style, e) < 0 || read_named(s->words.v[0], "", LOG_MAX, &text, e) < 0)
+		return -1;
+	swe_log_parse(&log, style, text.data ? text.data : "", text.len, NULL, a);
+	o = json_object();
+	for (size_t i = 0; i < log.map.n; i++) {
+		const struct swe_map_entry *m = &log.map.v[i];
+
+		if (m->alias)
+			continue;
+		if (!s->json)
+			cli_print_safe_to(stdout, "%s\t%s\n", swe_outcome_name(m->outcome), m->id);
+		else
+			json_object_set_new(o, text_clean(a, span_of(m->id), strlen(m->id)), json_string(swe_outcome_name(m->outcome)));
+	}
+	if (s->json) {
+		json_dumpf(o, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(o);
+	swe_log_done(&log);
+	return 0;
+}
+
+/* ---- grade ---- */
+
+static void print_list(const char *title, const struct swe_test *t, size_t n, size_t ok)
+{
+	printf("%s %zu/%zu\n", title, ok, n);
+	for (size_t i = 0; i < n; i++)
+		if (!t[i].ok)
+			cli_print_safe_to(stdout, "  %s: %s\n", swe_reason_name(t[i].reason), t[i].id);
+}
+
+static void print_verdict(const char *id, const struct swe_verdict *v)
+{
+	cli_print_safe_to(stdout, "%s: %s", id, v->resolved ? "resolved" : "not resolved");
+	if (v->reason)
+		printf(" (%s)", swe_reason_name(v->reason));
+	printf(", %s\n", v->resolution);
+	print_list("FAIL_TO_PASS", v->f2p, v->f2p_n, v->f2p_ok);
+	print_list("PASS_TO_PASS", v->p2p, v->p2p_n, v->p2p_ok);
+	for (size_t i = 0; i < v->tampering_n; i++)
+		cli_print_safe_to(stdout, "tampering: %s: %s\n", v->tampering[i].what, v->tampering[i].detail);
+	printf("trust: %s\n", v->trust);
+}
+
+static int grade_log(const struct swebench *s, const struct swe_instance *i, struct arena *a, struct err *e)
+{
+	auto_buf text = BUF_INIT(LOG_MAX);
+	struct swe_run run = { .finished = true };
+	struct swe_grade_in in = { .fail_to_pass = &i->fail_to_pass, .pass_to_pass = &i->pass_to_pass, .has_patch = true, .applied = true, .run = &run };
+	struct swe_verdict v;
+	uint64_t status = 0;
+	json_t *report;
+	char *out;
+
+	if (s->exit && (parse_u64(s->exit, &status, e) < 0 || status > 255))
+		return err_set(e, ERR_USAGE, "--exit-status: '%.40s' is no number up to 255", s->exit);
+	if (find_style(s, i, &run.style, e) < 0 || read_named(s->log, "--log: ", LOG_MAX, &text, e) < 0)
+		return -1;
+	run.log = text.data ? text.data : "";
+	run.log_len = text.len;
+	run.has_exit = s->exit != NULL;
+	run.exit = (int)status;
+	swe_grade(&v, &in, a);
+	if (s->json) {
+		report = swe_report_instance(i->id, NULL, true, &v);
+		out = swe_report_text(report);
+		fputs(out ? out : "", stdout);
+		free(out);
+		json_decref(report);
+	} else {
+		print_verdict(i->id, &v);
+	}
+	return v.resolved ? 0 : 1;
+}
+
+static int sub_grade(struct swebench *s, struct arena *a, struct err *e)
+{
+	struct swe_instances t = { 0 };
+	const struct swe_instance *i;
+	int rc = -1;
+
+	if (s->words.n)
+		return err_set(e, ERR_USAGE, "unexpected argument '%.60s'", s->words.v[0]);
+	if (!s->id || !s->log)
+		return err_set(e, ERR_USAGE, s->id ? "--log FILE is missing" : "--id ID is missing");
+	if (read_instances(s, &t, e) == 0 && (i = find_instance(&t, s->id, e)))
+		rc = grade_log(s, i, a, e);
+	swe_instances_done(&t);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+/* Each returns an exit status, or -1 with an error. */
+static const struct sub {
+	const char *name;
+	int (*run)(struct swebench *s, struct arena *a, struct err *e);
+} subs[] = {
+	{ "grade", sub_grade },
+	{ "parse", sub_parse },
+};
+#define SUBS (sizeof(subs) / sizeof(subs[0]))
+
+static const struct sub *find_sub(const char *word, struct err *e)
+{
+	const char *near = NULL;
+
+	for (size_t i = 0; word && i < SUBS; i++) {
+		if (strcmp(subs[i].name, word) == 0)
+			return &subs[i];
+		if (parse_is_near(word, subs[i].name))
+			near = subs[i].name;
+	}
+	if (!word)
+		err_set(e, ERR_USAGE, "what is to be done?");
+	else
+		err_set(e, ERR_USAGE, "swebench: unknown word '%.40s'%s%s%s", word, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	err_hint(e, "belljar swebench --help");
+	return NULL;
+}
+
+int cmd_swebench(int argc, char **argv)
+{
+	struct swebench s = { 0 };
+	struct arena a = { 0 };
+	struct opt_rest rest;
+	struct err e = { 0 };
+	const struct sub *sub;
+	int status = 0;
+
+	if (cli_parse(&cmd_swebench_opts, argc, argv, &s, &rest, &a, &status)) {
+		arena_free(&a);
+		return status;
+	}
+	sub = find_sub(rest.words.n ? rest.words.v[0] : NULL, &e);
+	for (size_t i = 1; i < rest.words.n; i++)
+		strlist_add(&a, &s.words, rest.words.v[i]);
+	/* What is read from here on was written by whoever is graded. */
+	status = !sub || client_drop_rights(&e) < 0 || swe_spec_load(&e) < 0 ? -1 : sub->run(&s, &a, &e);
+	if (fflush(stdout) != 0 && status >= 0)
+		status = 125;
+	if (status < 0)
+		status = e.kind == ERR_INPUT || e.kind == ERR_USAGE ? (cli_error(&e), 2) : cli_error(&e);
+	arena_free(&a);
+	return status;
+}

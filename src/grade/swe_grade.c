@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SWE-bench: from what was seen of a test run to a verdict.
+ *
+ * There are up to four witnesses: the reporter inside of the runner, the runner's own output, its exit status, and a second run with other
+ * names and canaries. A test counts when the reporter saw it pass and none of the others says otherwise. A witness that contradicts the whole
+ * run takes the belief from every test of it.
+ */
+#include "grade/swe_grade.h"
+
+#include <string.h>
+
+/* Bytes of log that are looked through for names without an outcome: enough for any honest run. */
+#define MENTION_BUDGET (4ULL << 30)
+
+static const char *const reasons[] = {
+	[SWE_WHY_NONE] = NULL,
+	[SWE_WHY_MISSING] = "missing",
+	[SWE_WHY_FAILED] = "failed",
+	[SWE_WHY_ERROR] = "error",
+	[SWE_WHY_SKIPPED] = "skipped",
+	[SWE_WHY_XPASS] = "xpass",
+	[SWE_WHY_LOG_DISAGREES] = "log_disagrees",
+	[SWE_WHY_LOG_SILENT] = "log_silent",
+	[SWE_WHY_EXIT_DISAGREES] = "exit_disagrees",
+	[SWE_WHY_UNFINISHED] = "unfinished",
+	[SWE_WHY_TAMPERING] = "tampering",
+	[SWE_WHY_NO_PATCH] = "no_patch",
+	[SWE_WHY_NOT_APPLIED] = "not_applied",
+	[SWE_WHY_NOT_RUN] = "not_run",
+	[SWE_WHY_NOT_GRADABLE] = "not_gradable",
+};
+
+const char *swe_reason_name(enum swe_reason r)
+{
+	return reasons[r];
+}
+
+static const enum swe_reason why_of[] = {
+	[SWE_MISSING] = SWE_WHY_MISSING, [SWE_PASSED] = SWE_WHY_NONE,  [SWE_FAILED] = SWE_WHY_FAILED, [SWE_ERROR] = SWE_WHY_ERROR,
+	[SWE_SKIPPED] = SWE_WHY_SKIPPED, [SWE_XFAIL] = SWE_WHY_NONE, [SWE_XPASS] = SWE_WHY_XPASS,
+};
+
+/* Seen by the driver, and enough by itself: what belongs to us was touched while the tests ran. Everything else was put right before. */
+static const char *const fatal[] = { "reporter", "driver", "frames", NULL };
+
+/* One run, read. */
+struct view {
+	const struct swe_run *run;
+	struct swe_map seen;	/* of the reporter */
+	struct swe_map renamed; /* names that had the suffix */
+	struct swe_log log;
+	bool has_log;
+	uint64_t looked; /* bytes */
+};
+
+struct grading {
+	struct swe_verdict *v;
+	struct arena *a;
+	size_t cap; /* of tampering */
+	bool broken; /* something was found that takes all belief */
+};
+
+static void tamper(struct grading *g, const char *what, const char *path, const char *detail)
+{
+	struct swe_verdict *v = g->v;
+
+	if (v->tampering_n == g->cap) {
+		size_t cap = g->cap ? g->cap * 2 : 16;
+		struct swe_tamper *more = arena_alloc(g->a, cap * sizeof(*more));
+
+		if (v->tampering_n)
+			memcpy(more, v->tampering, v->tampering_n * sizeof(*more));
+		v->tampering = more;
+		g->cap = cap;
+	}
+	v->tampering[v->tampering_n++] = (struct swe_tamper){ .what = what, .path = path, .action = "seen", .detail = detail };
+}
+
+/* ---- reading a run ---- */
+
+static void add_name(struct view *w, const char *name, enum swe_outcome o, bool had_suffix, bool alias, struct arena *a)
+{
+	const char *canon = swe_name_canon(w->run->style, span_of(name), a);
+	const char *plain = swe_name_unrename(w->run->style, canon, w->run->suffix, a);
+
+	swe_map_add(&w->seen, plain ? plain : canon, o, plain || had_suffix, alias);
+}
+
+static bool is_canary(const struct swe_run *r, const char *canon)
+{
+	struct span f = swe_name_function(r->style, canon);
+
+	return (r->canary_fail && span_is(f, r->canary_fail)) || (r->canary_pass && span_is(f, r->canary_pass));
+}
+
+static void read_result(struct view *w, const struct swe_result *r, struct arena *a)
+{
+	const char *canon = swe_name_canon(w->run->style, span_of(r->id), a);
+	bool had = swe_name_unrename(w->run->style, canon, w->run->suffix, a) != NULL;
+	const char *blank = strchr(canon, ' ');
+	struct span doc = span_of(r->doc), line;
+
+	if (r->outcome == SWE_MISSING)
+		return;
+	add_name(w, r->id, r->outcome, had, false, a);
+	if (r->str)
+		add_name(w, r->str, r->outcome, had, true, a);
+	/* A docstring is listed by its first line that says something. */
+	doc = span_trim(doc);
+	if (doc.n && span_line(&doc, &line))
+		add_name(w, text_bytes(line, 1) ? arena_dup_len(a, line.p, line.n) : "", r->outcome, had, true, a);
+	/* Ids that hold blanks are listed up to the first one by some parsers. */
+	if (blank && strstr(canon, "::"))
+		add_name(w, arena_dup_len(a, canon, (size_t)(blank - canon)), r->outcome, had, true, a);
+}
+
+static void view_init(struct view *w, const struct swe_run *run, struct arena *a)
+{
+	*w = (struct view){ .run = run };
+	for (size_t i = 0; run->has_reporter && i < run->n; i++)
+		read_result(w, &run->results[i], a);
+	for (size_t i = 0; i < run->renamed.n; i++)
+		swe_map_add(&w->renamed, swe_name_canon(run->style, span_of(run->renamed.v[i]), a), SWE_PASSED, false, false);
+	w->has_log = run->log != NULL;
+	if (w->has_log)
+		swe_log_parse(&w->log, run->style, run->log, run->log_len, run->suffix, a);
+}
+
+static void view_done(struct view *w)
+{
+	swe_map_done(&w->seen);
+	swe_map_done(&w->renamed);
+	swe_log_done(&w->log);
+}
+
+/* ---- one test ---- */
+
+/* Is the name in the log, although nobody could tell an outcome from it? Runners print between the name and the outcome what tests print. */
+static bool mentioned(struct view *w, const char *canon, bool renamed, struct arena *a)
+{
+	struct span f = swe_name_function(w->run->style, canon);
+
+	w->looked += w->log.text.n;
+	if (w->looked > MENTION_BUDGET)
+		return false;
+	return swe_log_mentions(&w->log, renamed ? span_of(arena_fmt(a, "%.*s%s", (int)f.n, f.p, w->run->suffix)) : f);
+}
+
+/* What the log says of a name. Docstrings are not renamed: there the log shows the old name also in a run with a suffix. */
+static enum swe_outcome in_log(const struct view *w, const char *canon, bool renamed)
+{
+	enum swe_outcome o = swe_map_outcome(&w->log.map, canon, renamed);
+
+	return o || !renamed || strstr(canon, "::") || strstr(canon, " (") || w->run->style == SWE_SYMPY ? o : swe_map_outcome(&w->log.map, canon, false);
+}
+
+static void test_log_only(struct swe_test *t, const struct view *w, const char *canon, bool renamed)
+{
+	t->outcome = w->has_log ? in_log(w, canon, renamed) : SWE_MISSING;
+	t->reason = why_of[t->outcome];
+}
+
+static void test_both(struct grading *g, struct swe_test *t, struct view *w, const char *canon, bool renamed)
+{
+	enum swe_outcome said = w->has_log ? in_log(w, canon, renamed) : SWE_MISSING, saw = swe_map_outcome(&w->seen, canon, renamed);
+
+	/* What no test can be called was read out of a log by those who made the list: the log is all there can be. */
+	if (!saw && swe_name_junk(w->run->style, canon)) {
+		test_log_only(t, w, canon, false);
+		return;
+	}
+	t->outcome = saw;
+	t->reason = why_of[saw];
+	if (!w->has_log)
+		return;
+	if ((swe_outcome_good(saw) && swe_outcome_bad(said)) || (swe_outcome_bad(saw) && swe_outcome_good(said)) || (!saw && swe_outcome_good(said))) {
+		t->reason = SWE_WHY_LOG_DISAGREES;
+		tamper(g, "log_disagrees", t->id, arena_fmt(g->a, "the reporter: %s; the log: %s", swe_outcome_name(saw), swe_outcome_name(said)));
+	} else if (swe_outcome_good(saw) && said == SWE_SKIPPED) {
+		t->outcome = SWE_SKIPPED;
+		t->reason = SWE_WHY_SKIPPED;
+	} else if (swe_outcome_good(saw) && !said && !w->run->log_cut && !w->log.map.cut && !mentioned(w, canon, renamed, g->a)) {
+		t->reason = SWE_WHY_LOG_SILENT;
+		tamper(g, "log_silent", t->id, "the reporter saw it pass, and the runner never named it");
+	}
+}
+
+static void grade_list(struct grading *g, struct view *w, const struct strlist *ids, struct swe_test *out, bool keep)
+{
+	for (size_t i = 0; i < ids->n; i++) {
+		struct swe_test *t = &out[i];
+		const char *canon = swe_name_canon(w->run->style, span_of(ids->v[i]), g->a);
+		bool renamed = w->run->suffix && swe_map_find(&w->renamed, canon);
+
+		t->id = ids->v[i];
+		if (w->run->has_reporter)
+			test_both(g, t, w, canon, renamed);
+		else
+			test_log_only(t, w, canon, renamed);
+		/* A test that is left out is no regression. */
+		if (keep && t->reason == SWE_WHY_SKIPPED)
+			t->reason = SWE_WHY_NONE;
+		t->ok = t->reason == SWE_WHY_NONE;
+	}
+}
+
+/* ---- the whole run ---- */
+
+static void count_run(struct swe_verdict *v, const struct view *w)
+{
+	const struct swe_map *m = w->run->has_reporter ? &w->seen : &w->log.map;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->v[i].alias || is_canary(w->run, m->v[i].id))
+			continue;
+		v->passed += swe_outcome_good(m->v[i].outcome);
+		v->failed += m->v[i].outcome == SWE_FAILED || m->v[i].outcome == SWE_XPASS;
+		v->errors += m->v[i].outcome == SWE_ERROR;
+		v->skipped += m->v[i].outcome == SWE_SKIPPED;
+	}
+}
+
+static enum swe_outcome canary_outcome(const struct view *w, const char *function)
+{
+	enum swe_outcome o = SWE_MISSING;
+
+	for (size_t i = 0; i < w->seen.n; i++)
+		if (span_is(swe_name_function(w->run->style, w->seen.v[i].id), function))
+			o = swe_outcome_merge(o, w->seen.v[i].outcome);
+	return o;
+}
+
+/* A canary that does not do what it must takes all belief. */
+static void check_canaries(struct grading *g, const struct view *w)
+{
+	const struct swe_run *r = w->run;
+
+	if (!r->canary_fail && !r->canary_pass)
+		return;
+	strlist_add(g->a, &g->v->checks, "canary");
+	if (r->canary_fail && !swe_outcome_bad(canary_outcome(w, r->canary_fail))) {
+		tamper(g, "canary_fail", r->canary_fail, arena_fmt(g->a, "a test that must fail: %s", swe_outcome_name(canary_outcome(w, r->canary_fail))));
+		g->broken = true;
+	}
+	if (r->canary_pass && canary_outcome(w, r->canary_pass) != SWE_PASSED) {
+		tamper(g, "canary_pass", r->canary_pass, arena_fmt(g->a, "a test that must pass: %s", swe_outcome_name(canary_outcome(w, r->canary_pass))));
+		g->broken = true;
+	}
+}
+
+static bool any_bad(const struct view *w, bool canaries)
+{
+	const struct swe_map *m = w->run->has_reporter ? &w->seen : &w->log.map;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (swe_outcome_bad(m->v[i].outcome) && (canaries || !is_canary(w->run, m->v[i].id)))
+			return true;
+	return false;
+}
+
+/* An expected failure that passes is a failure for some runners and none for others. */
+static bool any_failed(const struct view *w)
+{
+	const struct swe_map *m = w->run->has_reporter ? &w->seen : &w->log.map;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->v[i].outcome == SWE_FAILED || m->v[i].outcome == SWE_ERROR)
+			return true;
+	return false;
+}
+
+static void check_exit(struct grading *g, const struct view *w, const char *what)
+{
+	const struct swe_run *r = w->run;
+
+	if (r->has_exit && !r->signal && r->exit == 0 && any_failed(w)) {
+		tamper(g, what, NULL, "the exit status is 0, although tests failed");
+		g->broken = true;
+	}
+}
+
+/* Why nothing of a run is believed; SWE_WHY_NONE: it is. */
+static enum swe_reason distrust(struct grading *g, const struct view *w)
+{
+	const struct swe_run *r = w->run;
+
+	if (r->has_reporter) {
+		strlist_add(g->a, &g->v->checks, "finish");
+		if (!r->finished || r->signal)
+			return SWE_WHY_UNFINISHED;
+	}
+	if (w->seen.cut || w->log.map.cut) {
+		tamper(g, "flood", NULL, "more names than any test run has");
+		return SWE_WHY_TAMPERING;
+	}
+	if (r->has_exit) {
+		strlist_add(g->a, &g->v->checks, "exit");
+		check_exit(g, w, "exit_disagrees");
+		if (g->broken)
+			return SWE_WHY_EXIT_DISAGREES;
+		if ((r->signal || r->exit != 0) && !any_bad(w, true))
+			return SWE_WHY_EXIT_DISAGREES;
+	}
+	check_canaries(g, w);
+	return g->broken ? SWE_WHY_TAMPERING : SWE_WHY_NONE;
+}
+
+/* The second run must say of the FAIL_TO_PASS tests what the first one said. */
+static void check_again(struct grading *g, const struct swe_grade_in *in)
+{
+	struct view w;
+	size_t before = g->v->tampering_n;
+
+	strlist_add(g->a, &g->v->checks, "rerun");
+	view_init(&w, in->again, g->a);
+	if (!in->again->finished || in->again->signal) {
+		tamper(g, "rerun_unfinished", NULL, "the same tests ended in order before");
+		g->broken = true;
+	} else {
+		check_canaries(g, &w);
+		check_exit(g, &w, "rerun_exit");
+		for (size_t i = 0; i < g->v->f2p_n; i++) {
+			const char *canon = swe_name_canon(w.run->style, span_of(g->v->f2p[i].id), g->a);
+			bool renamed = w.run->suffix && swe_map_find(&w.renamed, canon);
+			enum swe_outcome o = swe_map_outcome(&w.seen, canon, renamed);
+
+			if (!g->v->f2p[i].ok || swe_outcome_good(o) || swe_name_junk(w.run->style, canon))
+				continue;
+			tamper(g, "rerun_differs", g->v->f2p[i].id, arena_fmt(g->a, "passed first, and under another name: %s", swe_outcome_name(o)));
+			g->broken = true;
+		}
+	}
+	g->broken = g->broken || g->v->tampering_n != before;
+	view_done(&w);
+}
+
+/* ---- the verdict ---- */
+
+static void fail_all(struct swe_test *t, size_t n, enum swe_reason why)
+{
+	for (size_t i = 0; i < n; i++)
+		if (t[i].ok || t[i].reason == SWE_WHY_NONE) {
+			t[i].ok = false;
+			t[i].reason = why;
+		}
+}
+
+static void disbelieve(struct swe_verdict *v, enum swe_reason why)
+{
+	fail_all(v->f2p, v->f2p_n, why);
+	fail_all(v->p2p, v->p2p_n, why);
+	v->reason = why;
+}
+
+static void conclude(struct swe_verdict *v)
+{
+	size_t n = v->f2p_n + v->p2p_n;
+	bool kept;
+
+	for (size_t i = 0; i < v->f2p_n; i++)
+		v->f2p_ok += v->f2p[i].ok;
+	for (size_t i = 0; i < v->p2p_n; i++)
+		v->p2p_ok += v->p2p[i].ok;
+	v->f2p_score = v->f2p_n ? (double)v->f2p_ok / (double)v->f2p_n : 1;
+	v->p2p_score = v->p2p_n ? (double)v->p2p_ok / (double)v->p2p_n : 1;
+	v->score = n ? (double)(v->f2p_ok + v->p2p_ok) / (double)n : 0;
+	kept = v->gradable && v->p2p_ok == v->p2p_n;
+	v->all_passed = v->resolved = kept && v->f2p_ok == v->f2p_n;
+	v->resolution = v->resolved ? "RESOLVED_FULL" : kept && v->f2p_ok ? "RESOLVED_PARTIAL" : "RESOLVED_NO";
+	if (!v->resolved && !v->reason)
+		v->reason = SWE_WHY_FAILED;
+	if (v->resolved)
+		v->reason = SWE_WHY_NONE;
+}
+
+static bool all_ok(const struct swe_test *t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!t[i].ok)
+			return false;
+	return true;
+}
+
+static bool is_fatal(const char *what)
+{
+	for (const char *const *f = fatal; *f; f++)
+		if (strcmp(*f, what) == 0)
+			return true;
+	return false;
+}
+
+static void grade_run(struct grading *g, const struct swe_grade_in *in)
+{
+	struct swe_verdict *v = g->v;
+	enum swe_reason why;
+	struct view w;
+
+	view_init(&w, in->run, g->a);
+	v->trust = in->run->has_reporter ? "shared_interpreter" : "log_only";
+	if (in->run->has_reporter && w.has_log)
+		strlist_add(g->a, &v->checks, "log");
+	if (in->run->suffix)
+		strlist_add(g->a, &v->checks, "rename");
+	count_run(v, &w);
+	grade_list(g, &w, in->fail_to_pass, v->f2p, false);
+	grade_list(g, &w, in->pass_to_pass, v->p2p, true);
+	why = distrust(g, &w);
+	if (why == SWE_WHY_EXIT_DISAGREES && !g->broken && all_ok(v->f2p, v->f2p_n) && all_ok(v->p2p, v->p2p_n))
+		tamper(g, "exit_disagrees", NULL, arena_fmt(g->a, "the exit status is %d, although no test failed", in->run->exit));
+	view_done(&w);
+	if (why == SWE_WHY_NONE && in->again)
+		check_again(g, in);
+	for (size_t i = 0; i < in->tampering_n; i++)
+		g->broken = g->broken || is_fatal(in->tampering[i].what);
+	if (why == SWE_WHY_NONE && (g->broken || (in->strict && v->tampering_n)))
+		why = SWE_WHY_TAMPERING;
+	if (why != SWE_WHY_NONE)
+		disbelieve(v, why);
+}
+
+void swe_grade(struct swe_verdict *v, const struct swe_grade_in *in, struct arena *a)
+{
+	struct grading g = { .v = v, .a = a, .cap = in->tampering_n };
+
+	*v = (struct swe_verdict){ .f2p_n = in->fail_to_pass->n, .p2p_n = in->pass_to_pass->n, .trust = "none" };
+	v->gradable = v->f2p_n + v->p2p_n > 0;
+	v->f2p = arena_alloc(a, (v->f2p_n + 1) * sizeof(*v->f2p));
+	v->p2p = arena_alloc(a, (v->p2p_n + 1) * sizeof(*v->p2p));
+	v->tampering = arena_alloc(a, (in->tampering_n + 1) * sizeof(*v->tampering));
+	if (in->tampering_n)
+		memcpy(v->tampering, in->tampering, in->tampering_n * sizeof(*v->tampering));
+	v->tampering_n = in->tampering_n;
+	for (size_t i = 0; i < v->f2p_n; i++)
+		v->f2p[i].id = in->fail_to_pass->v[i];
+	for (size_t i = 0; i < v->p2p_n; i++)
+		v->p2p[i].id = in->pass_to_pass->v[i];
+	if (!in->has_patch)
+		disbelieve(v, SWE_WHY_NO_PATCH);
+	else if (!in->applied)
+		disbelieve(v, SWE_WHY_NOT_APPLIED);
+	else if (!in->run)
+		disbelieve(v, SWE_WHY_NOT_RUN);
+	else
+		grade_run(&g, in);
+	conclude(v);
+	if (!v->gradable)
+		v->reason = SWE_WHY_NOT_GRADABLE;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SWE-bench: from what was seen of a test run to a verdict. Positive evidence only: what nobody saw pass has not passed. */
+#ifndef BELLJAR_GRADE_SWE_GRADE_H
+#define BELLJAR_GRADE_SWE_GRADE_H
+
+#include "grade/swe_data.h"
+#include "grade/swe_log.h"
+
+/* One "test" frame of the reporter. */
+struct swe_result {
+	const char *id;	 /* as the reference's log parser would spell it */
+	const char *str; /* another spelling, NULL: none */
+	const char *doc; /* the docstring, whose first line django's logs show; NULL: none */
+	enum swe_outcome outcome;
+};
+
+/* One run of the tests. Without a reporter the log is all there is. */
+struct swe_run {
+	enum swe_style style;
+	bool has_reporter;
+	const struct swe_result *results;
+	size_t n;
+	const char *log; /* NULL: none */
+	size_t log_len;
+	bool log_cut;	 /* more was said than was kept */
+	bool finished;	 /* the reporter said so, and the runner ended by itself */
+	bool has_exit;
+	int exit;	 /* from wait4 */
+	int signal;	 /* 0: none */
+	/* Listed tests that had another name in this run: these, with the suffix at their function. Only what had it counts for them. */
+	const char *suffix; /* NULL: none */
+	struct strlist renamed;
+	/* Functions that were put beside the tests; NULL: none. */
+	const char *canary_fail, *canary_pass;
+};
+
+struct swe_tamper {
+	const char *what, *path, *action, *detail; /* NULL: not said, but for `what` */
+};
+
+struct swe_grade_in {
+	const struct strlist *fail_to_pass, *pass_to_pass;
+	bool has_patch, applied;
+	const struct swe_run *run;   /* NULL: there was none */
+	const struct swe_run *again; /* the FAIL_TO_PASS tests once more, with canaries; NULL: there was none */
+	const struct swe_tamper *tampering;
+	size_t tampering_n;
+	bool strict; /* any suspicion fails */
+};
+
+enum swe_reason {
+	SWE_WHY_NONE, /* it counts as passed */
+	SWE_WHY_MISSING,
+	SWE_WHY_FAILED,
+	SWE_WHY_ERROR,
+	SWE_WHY_SKIPPED,
+	SWE_WHY_XPASS,
+	SWE_WHY_LOG_DISAGREES,
+	SWE_WHY_LOG_SILENT,
+	SWE_WHY_EXIT_DISAGREES,
+	SWE_WHY_UNFINISHED,
+	SWE_WHY_TAMPERING,
+	SWE_WHY_NO_PATCH,
+	SWE_WHY_NOT_APPLIED,
+	SWE_WHY_NOT_RUN,
+	/* of the whole only */
+	SWE_WHY_NOT_GRADABLE,
+	SWE_WHYS
+};
+
+/* "missing", "log_disagrees"; NULL for SWE_WHY_NONE. */
+const char *swe_reason_name(enum swe_reason r);
+
+struct swe_test {
+	const char *id; /* as it is listed */
+	bool ok;	/* passed; of PASS_TO_PASS: still passing */
+	enum swe_outcome outcome;
+	enum swe_reason reason;
+};
+
+struct swe_verdict {
+	bool gradable; /* there is something to compare with */
+	bool resolved, all_passed;
+	const char *resolution; /* "RESOLVED_FULL", "RESOLVED_PARTIAL", "RESOLVED_NO" */
+	enum swe_reason reason; /* why it is not resolved */
+	struct swe_test *f2p, *p2p;
+	size_t f2p_n, f2p_ok, p2p_n, p2p_ok;
+	double f2p_score, p2p_score, score; /* shares that are ok; 1 of nothing, as the reference counts */
+	size_t passed, failed, errors, skipped; /* of all tests that were seen in the run, listed or not */
+	struct swe_tamper *tampering;		/* what came in, then what was found here */
+	size_t tampering_n;
+	struct strlist checks; /* what was held against each other: log, exit, finish, rename, rerun, canary */
+	const char *trust;     /* "shared_interpreter", "log_only", "none" */
+};
+
+/* Never fails; everything that it makes is in the arena, and what it was given is borrowed for as long. */
+void swe_grade(struct swe_verdict *v, const struct swe_grade_in *in, struct arena *a);
+
+#endif
