@@ -11,17 +11,12 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "cli/cli.h"
+#include "cli/swebench.h"
 #include "grade/swe_report.h"
 #include "grade/swe_spec.h"
 #include "run/client.h"
 
 #define LOG_MAX (256U << 20)
-
-struct swebench {
-	const char *instances, *meta, *id, *log, *kind, *exit;
-	bool json;
-	struct strlist words; /* behind the sub-command */
-};
 
 #define AT(field) offsetof(struct swebench, field)
 
@@ -32,6 +27,22 @@ static const struct opt swebench_opts[] = {
 	{ "log", 0, "FILE|-", NULL, OPT_STR, AT(log), NULL, 0, 0, 0, "grade: what the test runner printed" },
 	{ "exit-status", 0, "N", NULL, OPT_STR, AT(exit), NULL, 0, 0, 0, "grade: how the test runner ended, held against the log" },
 	{ "kind", 0, "KIND", NULL, OPT_STR, AT(kind), NULL, 0, 0, 0, "parse, grade: pytest, pytest_options, matplotlib, django, sympy, unittest (grade: the repository's)" },
+	{ "predictions", 'p', "FILE", NULL, OPT_STR, AT(predictions), NULL, 0, 0, 0, "run: patches of models (.jsonl, a list, a mapping), or 'gold': those of the instances" },
+	{ "repos", 'r', "DIR", NULL, OPT_STR, AT(repos), NULL, 0, 0, 0, "folder of mirrors: OWNER__NAME.git, OWNER/NAME, ..." },
+	{ "out", 'o', "DIR", NULL, OPT_STR, AT(out), NULL, 0, 0, 0, "run, validate: reports, and a folder of logs for each instance; run goes on where it stopped" },
+	{ "ids", 0, "ID", NULL, OPT_LIST, AT(ids), NULL, 0, 0, 0, "run, validate: only these instances; may be repeated" },
+	{ "patch", 0, "FILE|-", NULL, OPT_STR, AT(patch), NULL, 0, 0, 0, "apply, test: the patch, or 'gold' (default: none, only the tests')" },
+	{ "jobs", 'j', "N", NULL, OPT_U64, AT(jobs), NULL, 1, POOL_CEILING_MAX, 0, "jars at once (default: one for each CPU)" },
+	{ "timeout", 't', "TIME", NULL, OPT_MS, AT(wall_ms), NULL, 1, 86400000, 0, "limit of one run of tests (default: the repository's, 1800s)" },
+	{ "memory", 'm', "SIZE", NULL, OPT_BYTES, AT(memory_bytes), NULL, 4ULL << 20, 1ULL << 40, 0, "its memory (default: the repository's, 2G)" },
+	{ "extra-arg", 0, "WORD", NULL, OPT_LIST, AT(extra), NULL, 0, 0, 0, "one more word for the test runner; may be repeated" },
+	{ "strict-tampering", 0, NULL, NULL, OPT_FLAG, AT(strict), NULL, 0, 0, 0, "any suspicion fails" },
+	{ "no-canaries", 0, NULL, NULL, OPT_FLAG, AT(no_canaries), NULL, 0, 0, 0, "what looks resolved is not run again with tests that must fail and pass" },
+	{ "again", 0, NULL, NULL, OPT_FLAG, AT(all), NULL, 0, 0, 0, "run: also what --out has a report of; checkout: make the tree anew" },
+	{ "network", 0, NULL, NULL, OPT_FLAG, AT(network), NULL, 0, 0, 0, "checkout: fetch what the mirror lacks (120 s, no credentials); the only step that may" },
+	{ "url", 0, "URL", NULL, OPT_STR, AT(url), NULL, 0, 0, 0, "checkout --network: from there (default: https://github.com/OWNER/NAME)" },
+	REQUEST_AUDIT_OPTS
+	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print JSON" },
 	{ .name = NULL },
 };
@@ -39,7 +50,12 @@ static const struct opt swebench_opts[] = {
 const struct opt_cmd cmd_swebench_opts = {
 	.name = "swebench",
 	.summary = "evaluate patches for repositories, as SWE-bench does",
-	.usage = "  belljar swebench grade --instances FILE --id ID --log LOG     what a plain log is worth for an instance\n"
+	.usage = "  belljar swebench run --instances FILE --predictions FILE --repos DIR [--out DIR]   everything, in parallel, resumable\n"
+		 "  belljar swebench validate --instances FILE --repos DIR          which instances hold on this host\n"
+		 "  belljar swebench checkout OWNER/NAME|PATH [COMMIT] --repos DIR  a tree of that commit, for later\n"
+		 "  belljar swebench apply --instances FILE --id ID --patch FILE    does the patch apply, and how\n"
+		 "  belljar swebench test --instances FILE --id ID --patch FILE     one instance, one patch\n"
+		 "  belljar swebench grade --instances FILE --id ID --log LOG     what a plain log is worth for an instance\n"
 		 "  belljar swebench parse --kind KIND LOG                        the tests in a log, and how they ended",
 	.details = "docs/swebench.md says how verdicts come about.\n"
 		   "Exit status: 0 resolved, or done; 1 not resolved; 2 usage or bad files; 125 belljar failed.",
@@ -49,9 +65,9 @@ const struct opt_cmd cmd_swebench_opts = {
 
 /* ---- files ---- */
 
-static int read_named(const char *path, const char *option, size_t max, struct buf *out, struct err *e)
+int swebench_open(const char *path, const char *option, struct err *e)
 {
-	auto_close int fd = strcmp(path, "-") == 0 ? dup(0) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	auto_close int fd = strcmp(path, "-") == 0 ? fcntl(0, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -61,23 +77,37 @@ static int read_named(const char *path, const char *option, size_t max, struct b
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INPUT, "%s%.200s is a folder", option, path);
-	out->max = max;
-	return swe_read(fd, path, out, e);
+	return take_fd(&fd);
 }
 
-static int read_instances(const struct swebench *s, struct swe_instances *t, struct err *e)
+static int read_named(const char *path, const char *option, size_t max, struct buf *out, struct err *e)
+{
+	auto_close int fd = swebench_open(path, option, e);
+
+	out->max = max;
+	return fd < 0 ? -1 : swe_read(fd, path, out, e);
+}
+
+int swebench_open_instances(struct swebench *s, struct err *e)
+{
+	if (!s->instances)
+		return err_set(e, ERR_USAGE, "--instances FILE is missing");
+	s->instances_fd = swebench_open(s->instances, "--instances: ", e);
+	if (s->instances_fd < 0)
+		return -1;
+	s->meta_fd = s->meta ? swebench_open(s->meta, "--meta: ", e) : -1;
+	return s->meta && s->meta_fd < 0 ? -1 : 0;
+}
+
+int swebench_instances(struct swebench *s, struct swe_instances *t, struct err *e)
 {
 	auto_buf text = BUF_INIT(SWE_FILE_MAX), meta = BUF_INIT(SWE_FILE_MAX);
 
-	if (!s->instances)
-		return err_set(e, ERR_USAGE, "--instances FILE is missing");
-	if (read_named(s->instances, "--instances: ", SWE_FILE_MAX, &text, e) < 0 || swe_instances_parse(t, text.data ? text.data : "", text.len, s->instances, e) < 0)
+	if (swe_read(s->instances_fd, s->instances, &text, e) < 0 || swe_instances_parse(t, text.data ? text.data : "", text.len, s->instances, e) < 0)
 		return -1;
 	if (!s->meta)
 		return 0;
-	if (read_named(s->meta, "--meta: ", SWE_FILE_MAX, &meta, e) < 0)
-		return -1;
-	return swe_instances_meta(t, meta.data ? meta.data : "", meta.len, s->meta, e);
+	return swe_read(s->meta_fd, s->meta, &meta, e) < 0 ? -1 : swe_instances_meta(t, meta.data ? meta.data : "", meta.len, s->meta, e);
 }
 
 static const struct swe_instance *find_instance(const struct swe_instances *t, const char *id, struct err *e)
@@ -207,7 +237,7 @@ static int sub_grade(struct swebench *s, struct arena *a, struct err *e)
 		return err_set(e, ERR_USAGE, "unexpected argument '%.60s'", s->words.v[0]);
 	if (!s->id || !s->log)
 		return err_set(e, ERR_USAGE, s->id ? "--log FILE is missing" : "--id ID is missing");
-	if (read_instances(s, &t, e) == 0 && (i = find_instance(&t, s->id, e)))
+	if (swebench_open_instances(s, e) == 0 && swebench_instances(s, &t, e) == 0 && (i = find_instance(&t, s->id, e)))
 		rc = grade_log(s, i, a, e);
 	swe_instances_done(&t);
 	return rc;
@@ -219,7 +249,13 @@ static int sub_grade(struct swebench *s, struct arena *a, struct err *e)
 static const struct sub {
 	const char *name;
 	int (*run)(struct swebench *s, struct arena *a, struct err *e);
+	bool jars;
 } subs[] = {
+	{ "run", swebench_run, true },
+	{ "validate", swebench_validate, true },
+	{ "checkout", swebench_checkout, true },
+	{ "apply", swebench_apply, true },
+	{ "test", swebench_test, true },
 	{ "grade", sub_grade },
 	{ "parse", sub_parse },
 };
@@ -243,28 +279,57 @@ static const struct sub *find_sub(const char *word, struct err *e)
 	return NULL;
 }
 
+/* A word that may stand anywhere among options: the keeper has to be started before they are read. */
+static bool wants_jars(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		for (size_t k = 0; k < SUBS; k++)
+			if (subs[k].jars && strcmp(argv[i], subs[k].name) == 0)
+				return true;
+	return false;
+}
+
 int cmd_swebench(int argc, char **argv)
 {
-	struct swebench s = { 0 };
+	static struct swebench s = { .instances_fd = -1, .meta_fd = -1 };
 	struct arena a = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
 	const struct sub *sub;
-	int status = 0;
+	bool jars = wants_jars(argc, argv);
+	int status = 125;
 
-	if (cli_parse(&cmd_swebench_opts, argc, argv, &s, &rest, &a, &status)) {
-		arena_free(&a);
-		return status;
+	_Static_assert(offsetof(struct swebench, req) == 0, "rows of request.h count from there");
+	if (jars && pooled_start(&s.pooled, &e) < 0)
+		return cli_error(&e);
+	opt_defaults(request_opts, &s.req, &a);
+	opt_defaults(swebench_opts, &s, &a);
+	if (config_load(&s.config, &s.req, &a, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
 	}
+	request_configured(&s.req);
+	if (cli_parse(&cmd_swebench_opts, argc, argv, &s, &rest, &a, &status))
+		goto out;
 	sub = find_sub(rest.words.n ? rest.words.v[0] : NULL, &e);
 	for (size_t i = 1; i < rest.words.n; i++)
 		strlist_add(&a, &s.words, rest.words.v[i]);
 	/* What is read from here on was written by whoever is graded. */
-	status = !sub || client_drop_rights(&e) < 0 || swe_spec_load(&e) < 0 ? -1 : sub->run(&s, &a, &e);
+	if (!sub || (sub->jars && !jars) || (!sub->jars && (client_drop_rights(&e) < 0 || swe_spec_load(&e) < 0)))
+		status = -1;
+	else
+		status = sub->run(&s, &a, &e);
 	if (fflush(stdout) != 0 && status >= 0)
 		status = 125;
 	if (status < 0)
 		status = e.kind == ERR_INPUT || e.kind == ERR_USAGE ? (cli_error(&e), 2) : cli_error(&e);
+	else if (e.msg[0])
+		cli_error(&e);
+out:
+	fd_close(&s.instances_fd);
+	fd_close(&s.meta_fd);
+	if (jars)
+		pooled_end(&s.pooled);
 	arena_free(&a);
 	return status;
 }

@@ -143,7 +143,7 @@ int pooled_store(struct ledger_setup *s, const struct request *req, const char *
 int pooled_confine(struct pooled *p, const char *what, const struct strlist *files, bool quiet, struct arena *a, struct err *e)
 {
 	char logs[400], *runs, id[32];
-	struct confine c = { .log_dir = logs, .files = files };
+	struct confine c = { .log_dir = logs, .files = files, .write = &p->write };
 	bool weaker = false;
 
 	state_new_id(id);

@@ -14,6 +14,7 @@ struct pooled {
 	struct err start_error; /* why there is no keeper */
 	bool started;
 	struct state_run entry;
+	struct strlist write; /* folders that stay writable; mostly none */
 };
 
 /* First of all, before anything foreign is read: the keeper fills its pool while options are read; then rights go. */

@@ -2,6 +2,7 @@
 /* SWE-bench: instances and predictions, read strictly; bad ones name themselves and their field. */
 #include "grade/swe_data.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 int swe_read(int fd, const char *name, struct buf *out, struct err *e)
 {
-	int copy = dup(fd), n, code;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3), n, code;
 	gzFile file = copy < 0 ? NULL : gzdopen(copy, "rb");
 	auto_buf block = BUF_INIT(1U << 20);
 

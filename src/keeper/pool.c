@@ -1672,7 +1672,7 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	size_t at = 0;
 
 	(void)fds;
-	if (p.open || !r->ceiling || r->ceiling > POOL_CEILING_MAX || r->floor > r->ceiling || r->preload_count > POOL_PRELOAD_MAX ||
+	if (p.open || r->ceiling > POOL_CEILING_MAX || r->floor > r->ceiling || r->preload_count > POOL_PRELOAD_MAX ||
 	    r->disk_bytes < 4096 || r->disk_bytes > 1ULL << 60)
 		return err_set(e, ERR_INTERNAL, "the pool's sizes are out of range");
 	p.want = *r;
@@ -1686,6 +1686,9 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	p.open = true;
 	cgroup_host_open(&p.cg_host);
 	slot_each_free(p.run_dir, scrub, NULL, NULL);
+	/* Nobody wants warm jars: everything is served cold. */
+	if (!r->ceiling)
+		return 0;
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
 	if (!p.dumps_barred)

@@ -31,6 +31,9 @@ static int restrict_files(const struct confine *c, bool *weaker, struct err *e)
 	for (size_t i = 0; i < c->files->n; i++)
 		if (landlock_allow(rules, abi, c->files->v[i], LANDLOCK_READ, e) < 0)
 			return -1;
+	for (size_t i = 0; c->write && i < c->write->n; i++)
+		if (landlock_allow(rules, abi, c->write->v[i], LANDLOCK_WRITE_NOEXEC, e) < 0)
+			return -1;
 	return landlock_enforce(rules, e);
 }
 

@@ -10,6 +10,7 @@ struct confine {
 	const char *log_dir;	     /* written to; nothing else of the state folder is in reach */
 	const char *runs_dir;	     /* our entry in the list of runs is removed there; NULL: none */
 	const struct strlist *files; /* folders that are read */
+	const struct strlist *write; /* folders that are written to; NULL: none */
 };
 
 /* For good: no capabilities, no_new_privs, Landlock, a filter that starts no program and opens no socket. `weaker` says that the host has no

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* belljar swebench: what its sub-commands share. */
+#ifndef BELLJAR_CLI_SWEBENCH_H
+#define BELLJAR_CLI_SWEBENCH_H
+
+#include "cli/pooled.h"
+#include "grade/swe_data.h"
+#include "run/request.h"
+
+struct swebench {
+	struct request req; /* first: the rows of request.h fill it */
+	const char *instances, *meta, *id, *log, *kind, *exit;
+	const char *predictions, *repos, *out, *patch, *url;
+	struct strlist ids, extra;
+	uint64_t jobs, wall_ms, memory_bytes;
+	bool json, quiet, strict, no_canaries, network, all;
+	int instances_fd, meta_fd;
+	struct strlist words; /* behind the sub-command */
+	struct config config;
+	struct pooled pooled; /* of sub-commands with jars */
+};
+
+/* Opens a file that an option names; "-" is standard input. */
+int swebench_open(const char *path, const char *option, struct err *e);
+/* --instances and --meta: opened with the caller's rights, read without. */
+int swebench_open_instances(struct swebench *s, struct err *e);
+int swebench_instances(struct swebench *s, struct swe_instances *t, struct err *e);
+
+/* Each returns an exit status, or -1 with an error. */
+int swebench_checkout(struct swebench *s, struct arena *a, struct err *e);
+int swebench_apply(struct swebench *s, struct arena *a, struct err *e);
+int swebench_test(struct swebench *s, struct arena *a, struct err *e);
+int swebench_run(struct swebench *s, struct arena *a, struct err *e);
+int swebench_validate(struct swebench *s, struct arena *a, struct err *e);
+
+#endif
