@@ -66,7 +66,7 @@ int maker_keyring(void *p, struct err *e)
 {
 	(void)p;
 	/* Those of makers before us under the same id count until the kernel has taken their mounts apart: that passes. */
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 400; i++) {
 		if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS)
 			return 0;
 		if (errno != EDQUOT)

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -485,7 +486,11 @@ def test_the_front_is_confined():
 def debug(**env):
     if not HOOKS.exists():
         pytest.skip("no build-hooks: make hooks")
-    c = subprocess.run([str(HOOKS), "debug", "front-confined"], capture_output=True, text=True, timeout=20, env={**os.environ, **env})
+    with tempfile.TemporaryDirectory() as state:  # without the guards it does remove receipts: not this host's
+        env = {**os.environ, "BELLJAR_STATE_DIR": state, **env}
+        subprocess.run([str(HOOKS), "run", "-q", "--", "true"], timeout=20, check=True, env={**env, "BELLJAR_UNSAFE_DISABLE": ""})
+        assert (Path(state) / "receipts.db").exists()
+        c = subprocess.run([str(HOOKS), "debug", "front-confined"], capture_output=True, text=True, timeout=20, env=env)
     return dict(l.split(" ", 1) for l in c.stdout.splitlines() if " " in l)
 
 
