@@ -586,8 +586,13 @@ static bool checkout_more(void *ctx)
 
 static void tell_tree(const struct swebench *s, const struct checkout *k, uint64_t began)
 {
-	json_t *o = k->build.info ? json_deep_copy(k->build.info) : json_object(), *one;
+	json_t *o = k->build.info ? json_deep_copy(k->build.info) : swe_tree_info(&k->c->trees, k->repo, k->commit), *one;
 	size_t i;
+
+	if (!json_is_object(o)) {
+		json_decref(o);
+		o = json_pack("{s:s}", "commit", k->commit);
+	}
 
 	json_object_set_new(o, "path", json_string(k->path));
 	json_object_set_new(o, "made", json_boolean(k->begun));

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,7 +66,10 @@ static bool is_repository(const char *path)
 
 int swe_mirror_find(const char *repos, const char *repo, char out[SWE_PATH_MAX], struct err *e)
 {
-	static const char *const forms[] = { "%1$s/%2$s/%3$s", "%1$s/%2$s__%3$s", "%1$s/%2$s+%3$s", "%1$s/%2$s+%3$s/repo", "%1$s/%3$s" };
+	/* Between owner and name, and behind it; NULL: without the owner. */
+	static const struct {
+		const char *between, *behind;
+	} forms[] = { { "/", "" }, { "__", "" }, { "+", "" }, { "+", "/repo" }, { NULL, "" } };
 	static const char *const ends[] = { "", ".git", "/.git" };
 	char owner[160];
 	const char *name;
@@ -77,14 +81,10 @@ int swe_mirror_find(const char *repos, const char *repo, char out[SWE_PATH_MAX],
 	name = strchr(repo, '/') + 1;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
-			char path[SWE_PATH_MAX];
-			int n;
+			int n = snprintf(out, SWE_PATH_MAX, "%s/%s%s%s%s%s", repos, forms[i].between ? owner : "", forms[i].between ? forms[i].between : "", name,
+					 forms[i].behind, ends[k]);
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-			n = snprintf(path, sizeof(path), forms[i], repos, owner, name);
-#pragma GCC diagnostic pop
-			if (n > 0 && (size_t)n + 8 < sizeof(path) && snprintf(out, SWE_PATH_MAX, "%s%s", path, ends[k]) > 0 && is_repository(out))
+			if (n > 0 && n < SWE_PATH_MAX && is_repository(out))
 				return 0;
 		}
 	err_set(e, ERR_INPUT, "no mirror of %s in %s", repo, repos);
@@ -204,6 +204,30 @@ static int why_none(struct swe_build *b, const struct result *res, struct err *e
 	return 0;
 }
 
+/* Beside the tree, for who asks later; nothing depends on it. */
+static void keep_info(const struct swe_build *b, const char *name)
+{
+	char file[280];
+	auto_close int fd = -1;
+
+	snprintf(file, sizeof(file), "%s.json", name);
+	fd = openat(b->trees->fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		(void)!fd_write_all(fd, b->line.data, b->line.len);
+}
+
+json_t *swe_tree_info(const struct swe_trees *t, const char *repo, const char *commit)
+{
+	char name[256], file[280];
+	auto_free char *text = malloc(LINE_MAX_BYTES + 1);
+	ssize_t n;
+
+	name_of(repo, commit, name);
+	snprintf(file, sizeof(file), "%s.json", name);
+	n = text ? fd_read_file(t->fd, file, text, LINE_MAX_BYTES) : -1;
+	return n > 0 ? json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
+
 int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PATH_MAX], struct err *e)
 {
 	const char *commit = json_string_value(json_object_get(b->info, "commit"));
@@ -222,6 +246,7 @@ int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PA
 	if (renameat(b->trees->fd, b->temp, b->trees->fd, name) < 0 && errno != EEXIST && errno != ENOTEMPTY)
 		return err_sys(e, "keep %s/%s", b->trees->dir, name);
 	snprintf(out, SWE_PATH_MAX, "%.700s/%s", b->trees->dir, name);
+	keep_info(b, name);
 	return 0;
 }
 

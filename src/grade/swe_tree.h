@@ -32,6 +32,9 @@ int swe_mirror_find(const char *repos, const char *repo, char out[SWE_PATH_MAX],
 /* The tree when it is there: 1 and its path; else 0. */
 int swe_tree_find(const struct swe_trees *t, const char *repo, const char *commit, char out[SWE_PATH_MAX]);
 
+/* What was said of it when it was made: commit, tree, files, submodules, lfs; NULL: not known any more. */
+json_t *swe_tree_info(const struct swe_trees *t, const char *repo, const char *commit);
+
 /* One that is being made. */
 struct swe_build {
 	const struct swe_trees *trees;
