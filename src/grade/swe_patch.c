@@ -240,6 +240,13 @@ static void read_hunk(struct reader *r, struct span *rest, size_t minus, size_t 
 	}
 }
 
+static bool same_file(const struct swe_patch_file *f, const char *path)
+{
+	const char *known = swe_patch_path(f);
+
+	return !known || !path || strcmp(known, path) == 0;
+}
+
 /* "--- x" with "+++ y" below it. */
 static bool read_names(struct reader *r, struct span line, struct span *rest)
 {
@@ -249,10 +256,11 @@ static bool read_names(struct reader *r, struct span line, struct span *rest)
 	if (!span_starts(line, "--- ") || !span_line(&after, &second) || !span_starts(second, "+++ "))
 		return false;
 	*rest = after;
-	if (!r->f || r->has_hunk)
-		next_file(r);
 	old_path = path_of(span_from(line, 4), true, r->a);
 	new_path = path_of(span_from(second, 4), true, r->a);
+	/* Names that are not those of the headers above are of another file, and none is forgotten. */
+	if (!r->f || r->has_hunk || r->f->binary || !same_file(r->f, new_path ? new_path : old_path))
+		next_file(r);
 	r->f->created = r->f->created || !old_path;
 	r->f->deleted = r->f->deleted || !new_path;
 	r->f->old_path = old_path;
