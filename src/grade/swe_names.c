@@ -203,6 +203,23 @@ bool swe_name_truncated(const char *canon)
 	return open > close;
 }
 
+struct span swe_name_before_message(struct span s)
+{
+	long depth = 0, first = -1;
+
+	for (size_t i = 0; i + 3 <= s.n; i++) {
+		depth += (s.p[i] == '[') - (s.p[i] == ']');
+		if (memcmp(s.p + i, " - ", 3) != 0)
+			continue;
+		if (depth <= 0)
+			return span_head(s, i);
+		if (first < 0)
+			first = (long)i;
+	}
+	/* Brackets that never close: the message has some, or the name is one that cannot be told. */
+	return first >= 0 && depth > 0 ? span_head(s, (size_t)first) : s;
+}
+
 bool swe_name_junk(enum swe_style s, const char *canon)
 {
 	return is_pytest(s) && !strstr(canon, "::");

@@ -219,9 +219,18 @@ TEST(junk_and_truncated)
 	run.log_len = strlen(run.log);
 	v = grade(&run, NULL, false);
 	assert_true(v.resolved);
+	/* a reason that some parsers take for a part of the name */
+	f2p = (struct strlist){ .v = (const char *[]){ "a.py::t[x y w] - why - not" }, .n = 1 };
+	r[1].outcome = SWE_XFAIL;
+	run.log = "PASSED [100%]\nPASSED a.py::t[x y z]\nXFAIL a.py::t[x y w] - why - not\n";
+	run.log_len = strlen(run.log);
+	v = grade(&run, NULL, false);
+	assert_true(v.resolved);
+	f2p = (struct strlist){ .v = f, .n = 1 };
 	r[1].outcome = SWE_FAILED;
 	run.exit = 1;
 	run.log = "PASSED [100%]\nPASSED a.py::t[x y z]\nFAILED a.py::t[x y w]\n";
+	run.log_len = strlen(run.log);
 	v = grade(&run, NULL, false);
 	assert_true(!v.resolved && v.f2p[0].reason == SWE_WHY_FAILED && v.p2p[0].ok);
 }

@@ -73,6 +73,7 @@ TEST(pytest_summary)
 		{ "test_a.py::test_teardown", SWE_ERROR },
 		{ "test_a.py::test_xf", SWE_XFAIL },
 		{ "test_a.py::TestU::test_ef", SWE_XFAIL },
+		{ "test_a.py::test_xf - known - bug", SWE_XFAIL },
 		{ "test_a.py::test_xp", SWE_XPASS },
 		{ "test_bad.py", SWE_ERROR },
 		{ "[100%]", SWE_PASSED },
