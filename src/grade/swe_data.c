@@ -389,6 +389,23 @@ static void add_once(struct strlist *l, const char *word, struct arena *a)
 	strlist_add(a, l, word);
 }
 
+/* Each has a folder of its own: two that would share one are refused. */
+static int add_model(struct swe_predictions *p, const char *model, const char *where, struct err *e)
+{
+	const char *folder = swe_model_folder(model, &p->arena);
+
+	for (size_t i = 0; i < p->models.n; i++) {
+		if (strcmp(p->models.v[i], model) == 0)
+			return 0;
+		if (strcasecmp(swe_model_folder(p->models.v[i], &p->arena), folder) == 0)
+			return err_set(e, ERR_INPUT, "%s: the models '%.60s' and '%.60s' would have the same folder '%.60s'", where, p->models.v[i], model, folder);
+	}
+	if (p->models.n == SWE_MODELS_MAX)
+		return err_set(e, ERR_INPUT, "%s: 'model_name_or_path' is another one again; more than %d in one file", where, SWE_MODELS_MAX);
+	strlist_add(&p->arena, &p->models, model);
+	return 0;
+}
+
 static int one_prediction(void *ctx, const json_t *o, const char *key, const char *where, struct err *e)
 {
 	struct predictions_read *r = ctx;
@@ -406,7 +423,8 @@ static int one_prediction(void *ctx, const json_t *o, const char *key, const cha
 	}
 	n.instance = swe_instance_find(r->t, n.instance_id);
 	if (!n.instance) {
-		add_once(&p->unknown, n.instance_id, a);
+		if (p->unknown.n < SWE_UNKNOWN_MAX)
+			add_once(&p->unknown, n.instance_id, a);
 		return 0;
 	}
 	if (p->n == r->cap && more_room(r, e) < 0)
@@ -417,7 +435,8 @@ static int one_prediction(void *ctx, const json_t *o, const char *key, const cha
 		p->v[r->index[at] - 1] = n;
 		return 0;
 	}
-	add_once(&p->models, n.model, a);
+	if (add_model(p, n.model, where, e) < 0)
+		return -1;
 	p->v[p->n++] = n;
 	r->index[at] = (uint32_t)p->n;
 	return 0;

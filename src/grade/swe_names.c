@@ -220,6 +220,18 @@ struct span swe_name_before_message(struct span s)
 	return first >= 0 && depth > 0 ? span_head(s, (size_t)first) : s;
 }
 
+bool swe_name_has_function(enum swe_style s, const char *canon)
+{
+	size_t n = strcspn(canon, " "), close;
+
+	if (is_pytest(s))
+		return strstr(canon, "::") != NULL;
+	if (s == SWE_SYMPY || !n || strncmp(canon + n, " (", 2) != 0)
+		return s == SWE_SYMPY;
+	close = strcspn(canon + n + 2, ") ");
+	return close && canon[n + 2 + close] == ')' && (!canon[n + 3 + close] || strncmp(canon + n + 3 + close, " (", 2) == 0 || strncmp(canon + n + 3 + close, " [", 2) == 0);
+}
+
 bool swe_name_junk(enum swe_style s, const char *canon)
 {
 	return is_pytest(s) && !strstr(canon, "::");

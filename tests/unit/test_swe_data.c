@@ -68,6 +68,7 @@ TEST(predictions)
 		{ "{\"instance_id\": \"a__b-1\"}", NULL, 1, 1, 0, 1, NULL },
 		{ P("a__b-1", "m", "3"), "line 1: 'model_patch' is a number", 0, 0, 0, 0, NULL },
 		{ P("zz", "m", "\"x\""), "none of its predictions", 0, 0, 1, 0, NULL },
+		{ P("a__b-1", "m/n", "\"x\"") "\n" P("a__b-1", "m__n", "\"y\""), "same folder", 0, 0, 0, 0, NULL },
 		{ "nonsense", "line 1 is not JSON", 0, 0, 0, 0, NULL },
 		{ "{\"a__b-1\": \"x\"}", "is text, not a mapping", 0, 0, 0, 0, NULL },
 	};

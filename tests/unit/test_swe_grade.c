@@ -97,6 +97,7 @@ TEST(rules)
 		ROW_OK(v.f2p[0].reason == rows[i].f && v.p2p[0].reason == rows[i].p, "%zu: %s %s", i, swe_reason_name(v.f2p[0].reason), swe_reason_name(v.p2p[0].reason));
 		ROW_OK(rows[i].tamper ? tampered(&v, rows[i].tamper) : v.tampering_n == 0, "%zu", i);
 		ROW_OK(v.resolved == !v.reason, "%zu", i);
+		ROW_OK(!rows[i].tamper || v.reason == SWE_WHY_TAMPERING || v.reason == SWE_WHY_EXIT_DISAGREES, "%zu", i);
 	}
 }
 
@@ -199,6 +200,18 @@ TEST(docstrings)
 	run.log_len = strlen(run.log);
 	v = grade(&run, NULL, false);
 	assert_true(!v.resolved && v.f2p[0].reason == SWE_WHY_LOG_DISAGREES);
+	/* a docstring that looks a little like a name */
+	f[0] = "Foo (bar) works (m.C)";
+	r[0].doc = "Foo (bar) works (m.C)";
+	run.log = "test_a_k3 (m.C.test_a_k3)\nFoo (bar) works (m.C) ... ok\ntest_b (m.C.test_b) ... ok\n";
+	run.log_len = strlen(run.log);
+	v = grade(&run, NULL, false);
+	assert_true(v.resolved);
+	f[0] = r[0].doc = "Foo (bar)";
+	run.log = "test_a_k3 (m.C.test_a_k3)\nFoo (bar) ... noise\nok\ntest_b (m.C.test_b) ... ok\n";
+	run.log_len = strlen(run.log);
+	v = grade(&run, NULL, false);
+	assert_true(v.resolved);
 	/* another test says the same in its docstring, and did not have the suffix */
 	r[0].id = "test_z (m.C)";
 	r[0].str = NULL;
