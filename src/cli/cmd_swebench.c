@@ -115,7 +115,7 @@ static int find_style(const struct swebench *s, const struct swe_instance *i, en
 static int sub_parse(struct swebench *s, struct arena *a, struct err *e)
 {
 	auto_buf text = BUF_INIT(LOG_MAX);
-	enum swe_style style;
+	enum swe_style style = SWE_PYTEST;
 	struct swe_log log;
 	json_t *o;
 

@@ -230,7 +230,7 @@ static int one_instance(void *ctx, const json_t *o, const char *key, const char 
 	struct instances_read *r = ctx;
 	struct swe_instances *t = r->t;
 	struct arena *a = &t->arena;
-	struct swe_instance i = { .version = "", .patch = "", .test_patch = "", .base_commit = "" };
+	struct swe_instance i = { .id = "", .repo = "", .version = "", .patch = "", .test_patch = "", .base_commit = "" };
 
 	if (id_field(o, key, &i.id, a, where, e) < 0 || text_field(o, "repo", true, &i.repo, NULL, a, where, e) < 0 ||
 	    text_field(o, "base_commit", false, &i.base_commit, NULL, a, where, e) < 0 || text_field(o, "version", false, &i.version, NULL, a, where, e) < 0 ||
@@ -310,7 +310,7 @@ static int one_meta(void *ctx, const json_t *o, const char *key, const char *whe
 {
 	struct swe_instances *t = ctx;
 	struct swe_instance *i;
-	const char *id;
+	const char *id = "";
 
 	if (id_field(o, key, &id, &t->arena, where, e) < 0)
 		return -1;
@@ -348,6 +348,7 @@ struct predictions_read {
 	size_t index_size;
 };
 
+/* There must be room. */
 static size_t place(const struct predictions_read *r, const char *id, const char *model)
 {
 	size_t at = hash(id, model) % r->index_size;
@@ -411,7 +412,7 @@ static int one_prediction(void *ctx, const json_t *o, const char *key, const cha
 	struct predictions_read *r = ctx;
 	struct swe_predictions *p = r->p;
 	struct arena *a = &p->arena;
-	struct swe_prediction n = { .model = NULL };
+	struct swe_prediction n = { .instance_id = "" };
 	size_t at;
 
 	if (id_field(o, key, &n.instance_id, a, where, e) < 0 || text_field(o, "model_name_or_path", false, &n.model, NULL, a, where, e) < 0 ||
@@ -429,6 +430,8 @@ static int one_prediction(void *ctx, const json_t *o, const char *key, const cha
 	}
 	if (p->n == r->cap && more_room(r, e) < 0)
 		return -1;
+	if (!r->index)
+		return err_set(e, ERR_INTERNAL, "no room");
 	at = place(r, n.instance_id, n.model);
 	if (r->index[at]) {
 		strlist_add(a, &p->warnings, arena_fmt(a, "%s: another prediction for %s by '%.60s'; the last one counts", where, n.instance_id, n.model));

@@ -261,11 +261,10 @@ static const struct {
 static void sympy_line(struct reader *r, struct span line)
 {
 	struct span w, name;
-	long at;
 
 	line = span_trim(line);
 	/* "____ path.py:test_x ____": the headline of a traceback. */
-	if (span_starts(line, "_") && span_ends(line, "_") && (at = span_find(line, ".py:")) > 0) {
+	if (span_starts(line, "_") && span_ends(line, "_") && span_find(line, ".py:") > 0) {
 		w = span_trim(line);
 		while (w.n && w.p[0] == '_')
 			w = span_from(w, 1);

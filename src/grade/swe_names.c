@@ -264,15 +264,18 @@ static size_t place(const struct swe_map *m, const char *id)
 static bool grow(struct swe_map *m)
 {
 	size_t cap = m->cap ? m->cap * 2 : 256;
-	struct swe_map_entry *v = realloc(m->v, cap * sizeof(*v));
-	uint32_t *index;
+	struct swe_map_entry *v = calloc(cap, sizeof(*v));
+	uint32_t *index = calloc(cap * 2, sizeof(*index));
 
-	if (!v)
+	if (!v || !index) {
+		free(v);
+		free(index);
 		return false;
+	}
+	if (m->n)
+		memcpy(v, m->v, m->n * sizeof(*v));
+	free(m->v);
 	m->v = v;
-	index = calloc(cap * 2, sizeof(*index));
-	if (!index)
-		return false;
 	if (!m->seed && getrandom(&m->seed, sizeof(m->seed), 0) != sizeof(m->seed))
 		m->seed = (uint64_t)(uintptr_t)index;
 	free(m->index);
@@ -328,7 +331,7 @@ enum swe_outcome swe_map_outcome(const struct swe_map *m, const char *canon, boo
 		return renamed ? at->renamed : at->outcome;
 	if (!swe_name_truncated(canon))
 		return SWE_MISSING;
-	for (size_t i = 0; i < m->n; i++)
+	for (size_t i = 0; m->v && i < m->n; i++)
 		if (!m->v[i].alias && strncmp(m->v[i].id, canon, n) == 0)
 			out = swe_outcome_merge(out, renamed ? m->v[i].renamed : m->v[i].outcome);
 	return out;

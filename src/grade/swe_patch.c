@@ -107,8 +107,8 @@ static const char *path_of(struct span s, bool strip, struct arena *a)
 static void both_paths(struct reader *r, struct span s)
 {
 	size_t used;
-	struct span first = unquote(s, &used, r->a);
 
+	unquote(s, &used, r->a);
 	if (used) {
 		r->f->old_path = path_of(span_head(s, used), true, r->a);
 		r->f->new_path = path_of(span_trim(span_from(s, used)), true, r->a);
@@ -122,8 +122,7 @@ static void both_paths(struct reader *r, struct span s)
 		}
 	for (size_t i = s.n; i-- > 0;)
 		if (s.n - i > 3 && (memcmp(s.p + i, " b/", 3) == 0 || memcmp(s.p + i, " \"b", 3) == 0)) {
-			first = span_head(s, i);
-			r->f->old_path = path_of(first, true, r->a);
+			r->f->old_path = path_of(span_head(s, i), true, r->a);
 			r->f->new_path = path_of(span_from(s, i + 1), true, r->a);
 			return;
 		}

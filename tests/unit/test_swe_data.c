@@ -134,6 +134,7 @@ static const char diff[] = "diff --git a/one.py b/one.py\n"
 
 TEST(patches)
 {
+	static const char other[] = "diff --git a/x b/x\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
 	struct arena a = { 0 };
 	struct swe_patch p;
 
@@ -150,7 +151,7 @@ TEST(patches)
 	assert_true(p.v[5].binary && strcmp(p.v[5].new_path, "i.png") == 0);
 	assert_true(strcmp(p.v[6].new_path, "plain.py") == 0 && p.v[6].removed == 1 && p.cut);
 	/* Other names below a header of git's. */
-	swe_patch_read(&p, "diff --git a/x b/x\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", 57, &a);
+	swe_patch_read(&p, other, strlen(other), &a);
 	assert_true(p.n == 2 && strcmp(p.v[0].new_path, "x") == 0 && strcmp(p.v[1].new_path, "y") == 0);
 	arena_free(&a);
 }
