@@ -125,10 +125,11 @@ static const struct swe_instance *find_instance(const struct swe_instances *t, c
 /* The style that was asked for, or the one of the repository. */
 static int find_style(const struct swebench *s, const struct swe_instance *i, enum swe_style *out, struct err *e)
 {
+	const struct swe_spec *spec = i ? swe_spec_find(i->repo, i->version) : NULL;
 	const char *name = s->kind;
 
 	if (!name && i)
-		name = i->log_parser ? i->log_parser : swe_spec_find(i->repo, i->version)->parser;
+		name = i->log_parser ? i->log_parser : spec ? spec->parser : NULL;
 	if (!name) {
 		err_set(e, ERR_USAGE, "--kind is missing");
 		return err_hint(e, "%s", swe_style_names());
@@ -144,7 +145,7 @@ static int find_style(const struct swebench *s, const struct swe_instance *i, en
 static int sub_parse(struct swebench *s, struct arena *a, struct err *e)
 {
 	auto_buf text = BUF_INIT(LOG_MAX);
-	enum swe_style style;
+	enum swe_style style = SWE_PYTEST;
 	struct swe_log log;
 	json_t *o;
 

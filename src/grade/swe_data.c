@@ -231,7 +231,7 @@ static int one_instance(void *ctx, const json_t *o, const char *key, const char 
 	struct instances_read *r = ctx;
 	struct swe_instances *t = r->t;
 	struct arena *a = &t->arena;
-	struct swe_instance i = { .version = "", .patch = "", .test_patch = "", .base_commit = "" };
+	struct swe_instance i = { .id = "", .repo = "", .version = "", .patch = "", .test_patch = "", .base_commit = "" };
 
 	if (id_field(o, key, &i.id, a, where, e) < 0 || text_field(o, "repo", true, &i.repo, NULL, a, where, e) < 0 ||
 	    text_field(o, "base_commit", false, &i.base_commit, NULL, a, where, e) < 0 || text_field(o, "version", false, &i.version, NULL, a, where, e) < 0 ||
@@ -311,7 +311,7 @@ static int one_meta(void *ctx, const json_t *o, const char *key, const char *whe
 {
 	struct swe_instances *t = ctx;
 	struct swe_instance *i;
-	const char *id;
+	const char *id = "";
 
 	if (id_field(o, key, &id, &t->arena, where, e) < 0)
 		return -1;
@@ -349,6 +349,7 @@ struct predictions_read {
 	size_t index_size;
 };
 
+/* There must be room. */
 static size_t place(const struct predictions_read *r, const char *id, const char *model)
 {
 	size_t at = hash(id, model) % r->index_size;
@@ -390,12 +391,29 @@ static void add_once(struct strlist *l, const char *word, struct arena *a)
 	strlist_add(a, l, word);
 }
 
+/* Each has a folder of its own: two that would share one are refused. */
+static int add_model(struct swe_predictions *p, const char *model, const char *where, struct err *e)
+{
+	const char *folder = swe_model_folder(model, &p->arena);
+
+	for (size_t i = 0; i < p->models.n; i++) {
+		if (strcmp(p->models.v[i], model) == 0)
+			return 0;
+		if (strcasecmp(swe_model_folder(p->models.v[i], &p->arena), folder) == 0)
+			return err_set(e, ERR_INPUT, "%s: the models '%.60s' and '%.60s' would have the same folder '%.60s'", where, p->models.v[i], model, folder);
+	}
+	if (p->models.n == SWE_MODELS_MAX)
+		return err_set(e, ERR_INPUT, "%s: 'model_name_or_path' is another one again; more than %d in one file", where, SWE_MODELS_MAX);
+	strlist_add(&p->arena, &p->models, model);
+	return 0;
+}
+
 static int one_prediction(void *ctx, const json_t *o, const char *key, const char *where, struct err *e)
 {
 	struct predictions_read *r = ctx;
 	struct swe_predictions *p = r->p;
 	struct arena *a = &p->arena;
-	struct swe_prediction n = { .model = NULL };
+	struct swe_prediction n = { .instance_id = "" };
 	size_t at;
 
 	if (id_field(o, key, &n.instance_id, a, where, e) < 0 || text_field(o, "model_name_or_path", false, &n.model, NULL, a, where, e) < 0 ||
@@ -407,18 +425,22 @@ static int one_prediction(void *ctx, const json_t *o, const char *key, const cha
 	}
 	n.instance = swe_instance_find(r->t, n.instance_id);
 	if (!n.instance) {
-		add_once(&p->unknown, n.instance_id, a);
+		if (p->unknown.n < SWE_UNKNOWN_MAX)
+			add_once(&p->unknown, n.instance_id, a);
 		return 0;
 	}
 	if (p->n == r->cap && more_room(r, e) < 0)
 		return -1;
+	if (!r->index)
+		return err_set(e, ERR_INTERNAL, "no room");
 	at = place(r, n.instance_id, n.model);
 	if (r->index[at]) {
 		strlist_add(a, &p->warnings, arena_fmt(a, "%s: another prediction for %s by '%.60s'; the last one counts", where, n.instance_id, n.model));
 		p->v[r->index[at] - 1] = n;
 		return 0;
 	}
-	add_once(&p->models, n.model, a);
+	if (add_model(p, n.model, where, e) < 0)
+		return -1;
 	p->v[p->n++] = n;
 	r->index[at] = (uint32_t)p->n;
 	return 0;

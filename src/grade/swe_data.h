@@ -9,7 +9,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define SWE_FILE_MAX (1U << 30)
+#define SWE_FILE_MAX	(1U << 30)
+#define SWE_MODELS_MAX	1000
+#define SWE_UNKNOWN_MAX 1000
 
 struct swe_instance {
 	const char *id, *repo, *base_commit, *version; /* version: "" when not said */
@@ -40,7 +42,7 @@ struct swe_predictions {
 	struct swe_prediction *v; /* of instances that are known, in the file's order */
 	size_t n;
 	struct strlist models;	 /* in order of appearance */
-	struct strlist unknown;	 /* ids of instances that nobody has, each once */
+	struct strlist unknown;	 /* ids of instances that nobody has, each once; the first SWE_UNKNOWN_MAX of them */
 	struct strlist warnings; /* for people */
 	struct arena arena;
 };

@@ -139,20 +139,22 @@ static void view_done(struct view *w)
 /* Is the name in the log, although nobody could tell an outcome from it? Runners print between the name and the outcome what tests print. */
 static bool mentioned(struct view *w, const char *canon, bool renamed, struct arena *a)
 {
-	struct span f = swe_name_function(w->run->style, canon);
+	bool function = swe_name_has_function(w->run->style, canon);
+	struct span f = function ? swe_name_function(w->run->style, canon) : span_of(canon);
 
 	w->looked += w->log.text.n;
 	if (w->looked > MENTION_BUDGET)
 		return false;
-	return swe_log_mentions(&w->log, renamed ? span_of(arena_fmt(a, "%.*s%s", (int)f.n, f.p, w->run->suffix)) : f);
+	return swe_log_mentions(&w->log, renamed && function ? span_of(arena_fmt(a, "%.*s%s", (int)f.n, f.p, w->run->suffix)) : f);
 }
 
-/* What the log says of a name. Docstrings are not renamed: there the log shows the old name also in a run with a suffix. */
+/* What the log says of a name. Docstrings are not renamed, and may look like anything: django's log may show the old name also in a run with a
+ * suffix. The reporter still has to have seen the new one. */
 static enum swe_outcome in_log(const struct view *w, const char *canon, bool renamed)
 {
 	enum swe_outcome o = swe_map_outcome(&w->log.map, canon, renamed);
 
-	return o || !renamed || strstr(canon, "::") || strstr(canon, " (") || w->run->style == SWE_SYMPY ? o : swe_map_outcome(&w->log.map, canon, false);
+	return o || !renamed || (w->run->style != SWE_DJANGO && w->run->style != SWE_UNITTEST) ? o : swe_map_outcome(&w->log.map, canon, false);
 }
 
 static void test_log_only(struct swe_test *t, const struct view *w, const char *canon, bool renamed)
@@ -165,6 +167,11 @@ static void test_both(struct grading *g, struct swe_test *t, struct view *w, con
 {
 	enum swe_outcome said = w->has_log ? in_log(w, canon, renamed) : SWE_MISSING, saw = swe_map_outcome(&w->seen, canon, renamed);
 
+	if (!saw && !swe_name_junk(w->run->style, canon) && strstr(canon, "::")) {
+		struct span name = swe_name_before_message(span_of(canon));
+
+		saw = name.n < strlen(canon) ? swe_map_outcome(&w->seen, arena_dup_len(g->a, name.p, name.n), renamed) : SWE_MISSING;
+	}
 	/* What no test can be called was read out of a log by those who made the list: the log is all there can be. */
 	if (!saw && swe_name_junk(w->run->style, canon)) {
 		test_log_only(t, w, canon, false);
@@ -323,8 +330,10 @@ static void check_again(struct grading *g, const struct swe_grade_in *in)
 		for (size_t i = 0; i < g->v->f2p_n; i++) {
 			const char *canon = swe_name_canon(w.run->style, span_of(g->v->f2p[i].id), g->a);
 			bool renamed = w.run->suffix && swe_map_find(&w.renamed, canon);
-			enum swe_outcome o = swe_map_outcome(&w.seen, canon, renamed);
+			enum swe_outcome o = swe_map_outcome(&w.seen, canon, renamed), said = w.has_log ? in_log(&w, canon, renamed) : SWE_MISSING;
 
+			if (swe_outcome_bad(said))
+				o = said;
 			if (!g->v->f2p[i].ok || swe_outcome_good(o) || swe_name_junk(w.run->style, canon))
 				continue;
 			tamper(g, "rerun_differs", g->v->f2p[i].id, arena_fmt(g->a, "passed first, and under another name: %s", swe_outcome_name(o)));
@@ -353,6 +362,14 @@ static void disbelieve(struct swe_verdict *v, enum swe_reason why)
 	v->reason = why;
 }
 
+static bool contradicted(const struct swe_test *t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (t[i].reason == SWE_WHY_LOG_DISAGREES || t[i].reason == SWE_WHY_LOG_SILENT)
+			return true;
+	return false;
+}
+
 static void conclude(struct swe_verdict *v)
 {
 	size_t n = v->f2p_n + v->p2p_n;
@@ -369,7 +386,7 @@ static void conclude(struct swe_verdict *v)
 	v->all_passed = v->resolved = kept && v->f2p_ok == v->f2p_n;
 	v->resolution = v->resolved ? "RESOLVED_FULL" : kept && v->f2p_ok ? "RESOLVED_PARTIAL" : "RESOLVED_NO";
 	if (!v->resolved && !v->reason)
-		v->reason = SWE_WHY_FAILED;
+		v->reason = contradicted(v->f2p, v->f2p_n) || contradicted(v->p2p, v->p2p_n) ? SWE_WHY_TAMPERING : SWE_WHY_FAILED;
 	if (v->resolved)
 		v->reason = SWE_WHY_NONE;
 }

@@ -68,24 +68,6 @@ static bool is_count(struct span s, bool percent)
 	return s.n && digits == s.n;
 }
 
-/* Where the name ends and " - why" begins: not inside of brackets, where it is part of a parameter. */
-static struct span before_message(struct span s)
-{
-	long depth = 0, first = -1;
-
-	for (size_t i = 0; i + 3 <= s.n; i++) {
-		depth += (s.p[i] == '[') - (s.p[i] == ']');
-		if (memcmp(s.p + i, " - ", 3) != 0)
-			continue;
-		if (depth <= 0)
-			return span_head(s, i);
-		if (first < 0)
-			first = (long)i;
-	}
-	/* Brackets that never close: the message has some, or the name is one that cannot be told. */
-	return first >= 0 && depth > 0 ? span_head(s, (size_t)first) : s;
-}
-
 /* "PASSED path::name[a b]", as -rA ends with. */
 static bool pytest_summary(struct reader *r, struct span line)
 {
@@ -98,8 +80,11 @@ static bool pytest_summary(struct reader *r, struct span line)
 	/* "SKIPPED [1] path:12: why" is no test. */
 	if (!rest.n || (o == SWE_SKIPPED && is_count(word(rest), false)))
 		return true;
-	if (o != SWE_PASSED)
-		rest = before_message(rest);
+	if (o != SWE_PASSED) {
+		/* Some parsers take the reason for a part of the name, and lists have it so. */
+		add(r, rest, o, true);
+		rest = swe_name_before_message(rest);
+	}
 	/* Ids that hold blanks are listed whole by some, and up to the first blank by others. "PASSED [100%]" is a wrapped line: listed so. */
 	if (is_count(word(rest), true) && span_find(rest, "::") < 0)
 		rest = word(rest);
@@ -276,11 +261,10 @@ static const struct {
 static void sympy_line(struct reader *r, struct span line)
 {
 	struct span w, name;
-	long at;
 
 	line = span_trim(line);
 	/* "____ path.py:test_x ____": the headline of a traceback. */
-	if (span_starts(line, "_") && span_ends(line, "_") && (at = span_find(line, ".py:")) > 0) {
+	if (span_starts(line, "_") && span_ends(line, "_") && span_find(line, ".py:") > 0) {
 		w = span_trim(line);
 		while (w.n && w.p[0] == '_')
 			w = span_from(w, 1);

@@ -203,6 +203,35 @@ bool swe_name_truncated(const char *canon)
 	return open > close;
 }
 
+struct span swe_name_before_message(struct span s)
+{
+	long depth = 0, first = -1;
+
+	for (size_t i = 0; i + 3 <= s.n; i++) {
+		depth += (s.p[i] == '[') - (s.p[i] == ']');
+		if (memcmp(s.p + i, " - ", 3) != 0)
+			continue;
+		if (depth <= 0)
+			return span_head(s, i);
+		if (first < 0)
+			first = (long)i;
+	}
+	/* Brackets that never close: the message has some, or the name is one that cannot be told. */
+	return first >= 0 && depth > 0 ? span_head(s, (size_t)first) : s;
+}
+
+bool swe_name_has_function(enum swe_style s, const char *canon)
+{
+	size_t n = strcspn(canon, " "), close;
+
+	if (is_pytest(s))
+		return strstr(canon, "::") != NULL;
+	if (s == SWE_SYMPY || !n || strncmp(canon + n, " (", 2) != 0)
+		return s == SWE_SYMPY;
+	close = strcspn(canon + n + 2, ") ");
+	return close && canon[n + 2 + close] == ')' && (!canon[n + 3 + close] || strncmp(canon + n + 3 + close, " (", 2) == 0 || strncmp(canon + n + 3 + close, " [", 2) == 0);
+}
+
 bool swe_name_junk(enum swe_style s, const char *canon)
 {
 	return is_pytest(s) && !strstr(canon, "::");
@@ -235,15 +264,18 @@ static size_t place(const struct swe_map *m, const char *id)
 static bool grow(struct swe_map *m)
 {
 	size_t cap = m->cap ? m->cap * 2 : 256;
-	struct swe_map_entry *v = realloc(m->v, cap * sizeof(*v));
-	uint32_t *index;
+	struct swe_map_entry *v = calloc(cap, sizeof(*v));
+	uint32_t *index = calloc(cap * 2, sizeof(*index));
 
-	if (!v)
+	if (!v || !index) {
+		free(v);
+		free(index);
 		return false;
+	}
+	if (m->n)
+		memcpy(v, m->v, m->n * sizeof(*v));
+	free(m->v);
 	m->v = v;
-	index = calloc(cap * 2, sizeof(*index));
-	if (!index)
-		return false;
 	if (!m->seed && getrandom(&m->seed, sizeof(m->seed), 0) != sizeof(m->seed))
 		m->seed = (uint64_t)(uintptr_t)index;
 	free(m->index);
@@ -299,7 +331,7 @@ enum swe_outcome swe_map_outcome(const struct swe_map *m, const char *canon, boo
 		return renamed ? at->renamed : at->outcome;
 	if (!swe_name_truncated(canon))
 		return SWE_MISSING;
-	for (size_t i = 0; i < m->n; i++)
+	for (size_t i = 0; m->v && i < m->n; i++)
 		if (!m->v[i].alias && strncmp(m->v[i].id, canon, n) == 0)
 			out = swe_outcome_merge(out, renamed ? m->v[i].renamed : m->v[i].outcome);
 	return out;

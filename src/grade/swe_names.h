@@ -46,6 +46,10 @@ struct span swe_name_function(enum swe_style s, const char *canon);
 const char *swe_name_unrename(enum swe_style s, const char *canon, const char *suffix, struct arena *a);
 /* Cut off inside of its parameters, as hundreds of listed names are: "t[log(photon". */
 bool swe_name_truncated(const char *canon);
+/* "path::name - why", as some parsers list what has a reason: the name alone. Not inside of brackets, where it is part of a parameter. */
+struct span swe_name_before_message(struct span id);
+/* It names a function, as "path::test_y[1]", "test_y (m.T)", "test_y" (sympy) do, and is no docstring. */
+bool swe_name_has_function(enum swe_style s, const char *canon);
 /* No name that a test could have: "[100%]". */
 bool swe_name_junk(enum swe_style s, const char *canon);
 

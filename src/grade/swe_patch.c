@@ -107,8 +107,8 @@ static const char *path_of(struct span s, bool strip, struct arena *a)
 static void both_paths(struct reader *r, struct span s)
 {
 	size_t used;
-	struct span first = unquote(s, &used, r->a);
 
+	unquote(s, &used, r->a);
 	if (used) {
 		r->f->old_path = path_of(span_head(s, used), true, r->a);
 		r->f->new_path = path_of(span_trim(span_from(s, used)), true, r->a);
@@ -122,8 +122,7 @@ static void both_paths(struct reader *r, struct span s)
 		}
 	for (size_t i = s.n; i-- > 0;)
 		if (s.n - i > 3 && (memcmp(s.p + i, " b/", 3) == 0 || memcmp(s.p + i, " \"b", 3) == 0)) {
-			first = span_head(s, i);
-			r->f->old_path = path_of(first, true, r->a);
+			r->f->old_path = path_of(span_head(s, i), true, r->a);
 			r->f->new_path = path_of(span_from(s, i + 1), true, r->a);
 			return;
 		}
@@ -240,6 +239,13 @@ static void read_hunk(struct reader *r, struct span *rest, size_t minus, size_t 
 	}
 }
 
+static bool same_file(const struct swe_patch_file *f, const char *path)
+{
+	const char *known = swe_patch_path(f);
+
+	return !known || !path || strcmp(known, path) == 0;
+}
+
 /* "--- x" with "+++ y" below it. */
 static bool read_names(struct reader *r, struct span line, struct span *rest)
 {
@@ -249,10 +255,11 @@ static bool read_names(struct reader *r, struct span line, struct span *rest)
 	if (!span_starts(line, "--- ") || !span_line(&after, &second) || !span_starts(second, "+++ "))
 		return false;
 	*rest = after;
-	if (!r->f || r->has_hunk)
-		next_file(r);
 	old_path = path_of(span_from(line, 4), true, r->a);
 	new_path = path_of(span_from(second, 4), true, r->a);
+	/* Names that are not those of the headers above are of another file, and none is forgotten. */
+	if (!r->f || r->has_hunk || r->f->binary || !same_file(r->f, new_path ? new_path : old_path))
+		next_file(r);
 	r->f->created = r->f->created || !old_path;
 	r->f->deleted = r->f->deleted || !new_path;
 	r->f->old_path = old_path;

@@ -32,6 +32,8 @@ cc -D_GNU_SOURCE -I"$root/src" -o "$out/lang-gen" "$root/tools/lang-gen.c" "$roo
 "$out/lang-gen" "$root"/languages/*.yaml | keep "$out/languages.c"
 cc -D_GNU_SOURCE -I"$root/src" -o "$out/rules-gen" "$root/tools/rules-gen.c" "$root"/src/run/rules.c "$root"/src/run/yaml.c "$root"/src/check/rule.c "$root"/src/base/*.c -lfyaml
 "$out/rules-gen" "$root"/rules/*.yaml | keep "$out/rules.c"
+cc -D_GNU_SOURCE -I"$root/src" -o "$out/swe-gen" "$root/tools/swe-gen.c" "$root"/src/grade/swe_spec_yaml.c "$root"/src/run/yaml.c "$root"/src/base/*.c -lfyaml
+"$out/swe-gen" "$root"/swebench/*.yaml | keep "$out/swe_specs.c"
 /usr/bin/python3 "$root/tools/nfkc-gen.py" | keep "$out/nfkc.c"
 
 # tree-sitter and the grammars, with the sanitizers and the fuzzer's eyes in them as well.
@@ -59,7 +61,7 @@ embed root_verifier_js "$root/src/guest/node/data.js" "$root/src/guest/node/veri
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
 for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/[suw]*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
-	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c" "$out/nfkc.c" "$out"/text_*.c; do
+	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c" "$out/nfkc.c" "$out/swe_specs.c" "$out"/text_*.c; do
 	case $source in */store/notary.c) continue ;; esac
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
 	if [ ! -e "$object" ] || [ -n "$(find "$root/src" "$out" -maxdepth 2 -name '*.[ch]' -newer "$object" -print -quit)" ]; then

@@ -167,6 +167,21 @@ SEEDS = {
     "pool_keeper": {"run": UP + bytes([0, 1, 1, 9, 1, 0, 1, 0]) + SLOT * 3 + GUEST + bytes([5, 0, 6, 8]), "kept": UP + SLOT * 3 + bytes([0, 1, 2, 9, 1, 1, 1, 0]) + GUEST
                     + bytes([6, 9, 0, 2, 2, 9, 0]) + SLOT * 2 + bytes([0, 5, 2, 6, 4, 0, 6, 2, 1, 0, 0, 7, 2]), "nonsense": UP + bytes([0x43, 1, 9, 3]) + b"\xff" * 30,
                     "time": UP + SLOT * 3 + bytes([7, 200, 7, 255]), "node": UP + SLOT * 3 + bytes([0, 1, 3, 9, 2, 0, 1, 0]) + SLOT * 2},
+    "swe": {
+        "pytest": b"\x00PASSED a.py::t[a b]\nFAILED a.py::t[x - y] - E: [\na.py::u SKIPPED (no (way))  [ 12%]\nSKIPPED [1] a.py:9: why\nPASSED [100%]\nERROR b.py - ImportError\n"
+                  b"[gw0] [ 10%] PASSED a.py::v_q\n\x1b[32mPASSED\x1b[0m a.py::w[log(photon\nXFAIL a.py::x - why\n",
+        "options": b"\x01PASSED a.py::t[/x/y/z.txt]\nPASSED a.py::t[//h/x]\n", "mouse": b"\x02PASSED a.py::t[MouseButton.LEFT-MouseButton.RIGHT]\n",
+        "django": b"\x03test_a (m.C.test_a)\nSays ... this. ... ok\ntest_b (m.C.test_b) ... noise\nok\ntest_c (m.C) ... skipped 'x'\n  test_d_q (m.C.test_d_q) (i=1) ... FAIL\n"
+                  b"Applying x...test_e (m.C) ... ok\nFAIL: test_d (m.C.test_d) (i=1)\nERROR: setUpClass (m.C)\nRan 3 tests\nOK\n",
+        "sympy": b"\x04s/t/test_a.py[3] \ntest_a ok\ntest_b_q F\ntest_c Slow w\ntest_d hi\nok\ntest_e ok    [OK]\n____ s/t/test_a.py:test_b ____\n",
+        "unittest": b"\x05test_ef (m.C.test_ef) ... expected failure\ntest_us (m.C.test_us) ... unexpected success\n",
+        "instances": b'\x06{"instance_id": "a__b-1", "repo": "a/b", "base_commit": "HEAD", "version": "1", "patch": "", "test_patch": "", "FAIL_TO_PASS": "[\\"t\\"]", "PASS_TO_PASS": []}\n',
+        "list": b'\x06[{"instance_id": "x", "repo": "a/b", "FAIL_TO_PASS": [], "PASS_TO_PASS": "[]"}]', "lines": b'\x07{"instance_id": "x", "model_name_or_path": "o/m", "model_patch": null}\n'
+        b'{"instance_id": "x", "model_name_or_path": "o/m", "model_patch": "p"}\n', "dict": b'\x07{"x": {"model_patch": ""}, "y": {}}',
+        "patch": b'\x08diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n-b\n\\ No newline\ndiff --git "a/\\303\\274" "b/\\t"\nnew file mode 120000\n'
+                 b"GIT binary patch\ndiff --git a/o b/n\nrename from o\nrename to n\n",
+        "job": b"\x09diff --git a/tests/a/b.py b/tests/a/b.py\n", "command": b"\x09\xffA='b c' python -m pytest -rA a.py", "runtests": b"\x09\xff./tests/runtests.py --verbosity 2 a.b",
+    },
     "base64": {"one": b"QQ==", "two": b"QUI=", "three": b"QUJD", "middle": b"QQ==QQ=="},
 }
 
