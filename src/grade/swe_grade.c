@@ -294,6 +294,8 @@ static enum swe_reason distrust(struct grading *g, const struct view *w)
 
 	if (r->has_reporter) {
 		strlist_add(g->a, &g->v->checks, "finish");
+		if (!r->finished && r->has_exit && r->exit == 0)
+			tamper(g, "early_exit", NULL, "the runner ended with status 0, and its session never ended");
 		if (!r->finished || r->signal)
 			return SWE_WHY_UNFINISHED;
 	}
