@@ -55,6 +55,8 @@ embed() {
 embed root_node_js "$root/src/guest/node/preload.js"
 embed root_driver_py "$root/src/guest/python/data.py" "$root/src/guest/python/driver.py"
 embed root_verifier_py "$root/src/guest/python/data.py" "$root/src/guest/python/verifier.py"
+embed root_swe_py "$root/src/guest/python/swe.py"
+embed root_tree_py "$root/src/guest/python/tree.py"
 embed root_driver_js "$root/src/guest/node/data.js" "$root/src/guest/node/driver.js"
 embed root_verifier_js "$root/src/guest/node/data.js" "$root/src/guest/node/verifier.js"
 

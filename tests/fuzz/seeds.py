@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seed corpora: tests/fuzz/corpus/<target>/<name>. Run it after a change of a format."""
 import hashlib
+import io
 import json
 import pathlib
 import struct
+import tarfile
 
 HERE = pathlib.Path(__file__).resolve().parent / "corpus"
 DIR, FILE, LINK, ARGV, ENV, CWD, GO, REFUSED, END = range(1, 10)
@@ -16,6 +18,23 @@ def rec(kind, name=b"", data=b"", mode=0o644, mtime=0, size=None):
 COMMAND = rec(ENV, data=b"A=1\0") + rec(ARGV, data=b"prog\0arg\0") + rec(CWD, data=b"/workspace") + rec(GO, mode=0)
 TREE = (rec(DIR, b"d", mode=0o755) + rec(FILE, b"d/f", b"hello", mode=0o755, mtime=10**18) + rec(LINK, b"l", b"d/f")
         + rec(FILE, b"e", b""))
+
+
+def tar(fmt, *rows):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=fmt) as t:
+        for name, kind, data in rows:
+            info = tarfile.TarInfo(name)
+            info.type, info.mode = kind, 0o755
+            if kind == tarfile.SYMTYPE:
+                info.linkname = data.decode()
+            else:
+                info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+D, F, S = tarfile.DIRTYPE, tarfile.REGTYPE, tarfile.SYMTYPE
 LANGUAGE = b"""name: own
 title: Own
 aliases: [oo]
@@ -181,6 +200,12 @@ SEEDS = {
         "patch": b'\x08diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n-b\n\\ No newline\ndiff --git "a/\\303\\274" "b/\\t"\nnew file mode 120000\n'
                  b"GIT binary patch\ndiff --git a/o b/n\nrename from o\nrename to n\n",
         "job": b"\x09diff --git a/tests/a/b.py b/tests/a/b.py\n", "command": b"\x09\xffA='b c' python -m pytest -rA a.py", "runtests": b"\x09\xff./tests/runtests.py --verbosity 2 a.b",
+    },
+    "swe_tar": {
+        "plain": tar(tarfile.GNU_FORMAT, ("./", D, b""), ("./d/", D, b""), ("./d/f", F, b"hello"), ("l", S, b"d/f")),
+        "long": tar(tarfile.GNU_FORMAT, ("a" * 120, F, b"x" * 600), ("k", S, b"t" * 200)), "ustar": tar(tarfile.USTAR_FORMAT, ("p" * 90, D, b""), ("p" * 90 + "/" + "n" * 90, F, b"1")),
+        "up": tar(tarfile.GNU_FORMAT, ("../x", F, b"1")), "absolute": tar(tarfile.GNU_FORMAT, ("/tmp/x", F, b"1")),
+        "through": tar(tarfile.GNU_FORMAT, ("l", S, b".."), ("l/canary", F, b"bad")), "twice": tar(tarfile.GNU_FORMAT, ("l", S, b"../canary"), ("l", F, b"bad")),
     },
     "base64": {"one": b"QQ==", "two": b"QUI=", "three": b"QUJD", "middle": b"QQ==QQ=="},
 }
