@@ -406,7 +406,7 @@ int root_attach_layer(int root, const char *base, int *mnt, const char *path, ui
 	if (mkdirat(parts, "lower", 0755) < 0 || mkdirat(parts, "upper", 0755) < 0 || mkdirat(parts, "work", 0755) < 0 ||
 	    fchownat(parts, "upper", guest, guest, 0) < 0)
 		return err_sys(e, "make the folders of a layer");
-	if (mount_attach(parts, root, ROOT_EMPTY + 1, e) < 0 || mount_attach(*mnt, parts, "lower", e) < 0)
+	if (mount_attach(parts, root, &ROOT_EMPTY[1], e) < 0 || mount_attach(*mnt, parts, "lower", e) < 0)
 		return -1;
 	over = mount_new("overlay", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attr, e);
 	if (over < 0)
