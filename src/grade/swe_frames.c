@@ -83,8 +83,9 @@ static void on_ready(struct swe_session *s, json_t *o)
 	const char *key;
 
 	s->ready = json_incref(o);
-	json_object_foreach (json_object_get(o, "renamed"), key, v)
+	json_object_foreach (json_object_get(o, "renamed"), key, v) {
 		strlist_add(&s->arena, &s->renamed, arena_dup(&s->arena, key));
+	}
 }
 
 static void on_out(struct swe_session *s, json_t *o)
@@ -127,10 +128,23 @@ static void on_test(struct swe_session *s, json_t *o)
 	s->results[s->n++] = r;
 }
 
+/* The reporter's own count at its end must be what came through. */
 static void on_finish(struct swe_session *s, json_t *o)
 {
+	const json_t *code = json_object_get(o, "exit");
+	json_int_t sum = 0;
+	const char *key;
+	json_t *v;
+
 	s->finished = true;
+	s->said_exit = json_is_integer(code) ? (int)(json_integer_value(code) & 255) : -1;
 	s->counts = json_incref(json_object_get(o, "counts"));
+	json_object_foreach (s->counts, key, v) {
+		sum += json_is_integer(v) && json_integer_value(v) > 0 && json_integer_value(v) <= SWE_RESULTS_MAX ? json_integer_value(v) : 0;
+	}
+	if (json_is_object(s->counts) && (size_t)sum != s->n)
+		add_tamper(s, (struct swe_tamper){ .what = "counts_disagree", .action = "seen",
+						   .detail = arena_fmt(&s->arena, "the reporter counted %lld results, and %zu came", (long long)sum, s->n) });
 }
 
 static void on_tests_end(struct swe_session *s, json_t *o)
@@ -142,6 +156,10 @@ static void on_tests_end(struct swe_session *s, json_t *o)
 	s->exit = s->has_exit ? (int)json_integer_value(code) : 0;
 	/* Neither: it ended in a way that nobody knows, which is no good one. */
 	s->signal = json_is_integer(sig) ? (int)json_integer_value(sig) : s->has_exit ? 0 : 9;
+	/* Whatever came between the runner's last word and its end chose another status. */
+	if (s->finished && s->said_exit >= 0 && s->has_exit && s->said_exit != s->exit)
+		add_tamper(s, (struct swe_tamper){ .what = "exit_changed", .action = "seen",
+						   .detail = arena_fmt(&s->arena, "the runner ended with %d and exited with %d", s->said_exit, s->exit) });
 	s->children_left = (unsigned)json_integer_value(json_object_get(o, "children_left"));
 }
 

@@ -28,6 +28,7 @@ struct swe_session {
 	size_t tampering_n, tampering_cap;
 	bool finished, ended, has_exit;
 	int exit, signal;
+	int said_exit; /* of "finish"; -1: not said */
 	unsigned children_left;
 	bool bad; /* "frames" in tampering says why */
 };

@@ -336,6 +336,8 @@ TEST(sessions)
 		{ { APPLY, READY, OUT, ALL, FINISH, END }, true, false, SWE_WHY_NONE },
 		{ { APPLY, "{\"t\":\"tampering\",\"what\":\"runner_file\",\"path\":\"conftest.py\"}", READY, ALL, OUT, FINISH, END }, true, false, SWE_WHY_NONE },
 		{ { APPLY, READY, OUT, ALL, FINISH, "{\"t\":\"tampering\",\"what\":\"reporter\"}", END }, false, false, SWE_WHY_TAMPERING },
+		{ { APPLY, READY, OUT, ALL, PASS("a.py::more"), FINISH, END }, false, false, SWE_WHY_TAMPERING },
+		{ { APPLY, READY, OUT, ALL, "{\"t\":\"finish\",\"exit\":1}", END }, false, false, SWE_WHY_TAMPERING },
 		/* not to the end */
 		{ { APPLY, READY, OUT, ALL, END }, false, false, SWE_WHY_UNFINISHED },
 		{ { APPLY, READY, OUT, ALL, FINISH }, false, false, SWE_WHY_UNFINISHED },
@@ -343,7 +345,7 @@ TEST(sessions)
 		{ { APPLY, READY, OUT, ALL, FINISH, "{\"t\":\"tests_end\",\"exit\":null,\"signal\":9}" }, false, false, SWE_WHY_UNFINISHED },
 		/* out of order, after the end, none at all */
 		{ { APPLY, READY, OUT, ALL, FINISH, END, PASS("a.py::late") }, false, true, SWE_WHY_UNFINISHED },
-		{ { APPLY, READY, OUT, FINISH, ALL, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, "{\"t\":\"finish\"}", ALL, END }, false, true, SWE_WHY_UNFINISHED },
 		{ { APPLY, ALL, READY, OUT, FINISH, END }, false, true, SWE_WHY_UNFINISHED },
 		{ { APPLY, READY, OUT, ALL, FINISH, END, END }, false, true, SWE_WHY_UNFINISHED },
 		{ { APPLY, APPLY, READY, OUT, ALL, FINISH, END }, false, true, SWE_WHY_UNFINISHED },
