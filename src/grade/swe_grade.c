@@ -42,7 +42,7 @@ static const enum swe_reason why_of[] = {
 };
 
 /* Seen by the driver, and enough by itself: what belongs to us was touched while the tests ran. Everything else was put right before. */
-static const char *const fatal[] = { "reporter", "driver", "frames", NULL };
+static const char *const fatal[] = { "reporter", "frames", "counts_disagree", "exit_changed", NULL };
 
 /* One run, read. */
 struct view {

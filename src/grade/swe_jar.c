@@ -10,13 +10,10 @@
 
 #include "base/clock.h"
 
-#define TICK_MS	  250
-#define FRAME_CAP (16U << 20)
-#define TESTS_MAX 200000
+#define TICK_MS 250
 
 struct place {
 	struct run run;
-	struct frames frames;
 	struct swe_talk *talk; /* NULL: free */
 	bool over;
 };
@@ -35,72 +32,11 @@ struct swe_jars {
 
 static struct swe_jars g;
 
-/* ---- what the driver says ---- */
-
-static void keep(json_t **to, json_t *frame)
-{
-	/* Said once; what comes later is not the driver's first word on it. */
-	if (!*to)
-		*to = json_incref(frame);
-}
-
-static void add_out(struct swe_talk *t, const char *text, size_t len)
-{
-	size_t room = SWE_OUT_MAX - t->out.len;
-
-	t->out_cut = t->out_cut || len > room;
-	buf_add(&t->out, text, len < room ? len : room);
-}
-
-static void on_frame(struct swe_talk *t, const char *data, size_t len)
-{
-	json_t *frame = json_loadb(data, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL), *text;
-	const char *kind = json_string_value(json_object_get(frame, "t"));
-
-	if (!kind) {
-		t->bad = true;
-	} else if (strcmp(kind, "out") == 0) {
-		text = json_object_get(frame, "data");
-		add_out(t, json_is_string(text) ? json_string_value(text) : "", json_string_length(text));
-	} else if (strcmp(kind, "test") == 0) {
-		if (json_array_size(t->tests) < TESTS_MAX)
-			json_array_append(t->tests, frame);
-	} else if (strcmp(kind, "tampering") == 0) {
-		if (json_array_size(t->tampering) < 1000)
-			json_array_append(t->tampering, frame);
-	} else if (strcmp(kind, "apply") == 0) {
-		keep(&t->apply, frame);
-	} else if (strcmp(kind, "ready") == 0) {
-		if (!t->ready)
-			t->ready_ns = clock_mono_ns();
-		keep(&t->ready, frame);
-	} else if (strcmp(kind, "finish") == 0) {
-		keep(&t->finish, frame);
-	} else if (strcmp(kind, "tests_end") == 0) {
-		keep(&t->tests_end, frame);
-	} else {
-		t->bad = true;
-	}
-	json_decref(frame);
-}
-
 static void on_said(struct run *x, const char *data, size_t len)
 {
-	struct place *p = CONTAINER_OF(x, struct place, run);
-	const char *frame;
-	size_t n;
+	struct swe_talk *t = CONTAINER_OF(x, struct place, run)->talk;
 
-	if (p->talk->said) {
-		p->talk->said(p->talk, data, len);
-		return;
-	}
-	frames_add(&p->frames, data, len);
-	while (frames_next(&p->frames, &frame, &n))
-		on_frame(p->talk, frame, n);
-	if (p->frames.bad && !p->talk->bad) {
-		p->talk->bad = true;
-		run_cancel(x);
-	}
+	t->said(t, data, len);
 }
 
 /* ---- places ---- */
@@ -124,11 +60,7 @@ bool swe_jars_begin(struct swe_talk *t)
 	p->talk = t;
 	p->over = false;
 	g.busy++;
-	t->out.max = SWE_OUT_MAX + 1;
-	t->tests = json_array();
-	t->tampering = json_array();
 	t->begun_ns = clock_mono_ns();
-	frames_init(&p->frames, FRAME_CAP);
 	memset(&t->res, 0, sizeof(t->res));
 	result_begin(&t->res);
 	run_begin_pooled(&p->run, &t->req, &g.pool, (uint32_t)i + 1, &t->arena, &t->res);
@@ -171,12 +103,6 @@ bool swe_jars_settled(uint64_t ticket)
 
 void swe_talk_free(struct swe_talk *t)
 {
-	json_t *frames[] = { t->apply, t->ready, t->finish, t->tests_end, t->tests, t->tampering };
-
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
-		json_decref(frames[i]);
-	t->apply = t->ready = t->finish = t->tests_end = t->tests = t->tampering = NULL;
-	buf_done(&t->out);
 	run_result_done(&t->res);
 	arena_free(&t->arena);
 }
@@ -232,10 +158,8 @@ static int begin(struct err *e)
 
 static void end(void)
 {
-	for (size_t i = 0; g.places && i < g.setup->jobs; i++) {
-		frames_done(&g.places[i].frames);
+	for (size_t i = 0; g.places && i < g.setup->jobs; i++)
 		buf_done(&g.places[i].run.say);
-	}
 	pool_done(&g.pool);
 	watch_close(&g.signals);
 	loop_done(&g.loop);

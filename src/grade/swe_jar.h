@@ -3,10 +3,7 @@
 #ifndef BELLJAR_GRADE_SWE_JAR_H
 #define BELLJAR_GRADE_SWE_JAR_H
 
-#include <jansson.h>
-
 #include "base/loop.h"
-#include "grade/frames.h"
 #include "keeper/pool_proto.h"
 #include "run/ledger.h"
 #include "run/run.h"
@@ -16,20 +13,14 @@ struct swe_talk {
 	struct request req;		/* resolved */
 	const char *job;		/* sent first, as a frame; NULL: nothing is */
 	size_t job_len;
-	/* Raw bytes of stdout; NULL: they are frames of the driver, kept below. */
-	void (*said)(struct swe_talk *t, const char *data, size_t len);
+	void (*said)(struct swe_talk *t, const char *data, size_t len); /* its stdout, as it comes */
 	void (*done)(struct swe_talk *t);
 	void *ctx;
 	/* what came of it */
 	struct result res;
 	struct arena arena;		/* of the run */
-	uint64_t begun_ns, ready_ns, ended_ns; /* monotonic; ready: tests are about to start, 0: they never did */
+	uint64_t begun_ns, ended_ns;	/* monotonic; 0: not yet */
 	uint64_t ticket;		/* of its receipt */
-	json_t *apply, *ready, *finish, *tests_end; /* frames, NULL: never said */
-	json_t *tests, *tampering;	/* arrays */
-	struct buf out;			/* what the runner printed */
-	bool out_cut;			/* there was more */
-	bool bad;			/* something that is no frame was said */
 };
 
 struct swe_jars_setup {
@@ -43,10 +34,6 @@ struct swe_jars_setup {
 	void (*tick)(void *ctx);
 	void *ctx;
 };
-
-#define SWE_OUT_MAX (64U << 20)
-
-struct swe_jars;
 
 /* Runs until `more` has nothing and all talks are done. 0; 130: a signal stopped it (talks that were under way are done as cancelled); -1. */
 int swe_jars_run(const struct swe_jars_setup *s, struct err *e);

@@ -272,7 +272,7 @@ static bool grow(struct swe_map *m)
 		free(index);
 		return false;
 	}
-	if (m->n)
+	if (m->v)
 		memcpy(v, m->v, m->n * sizeof(*v));
 	free(m->v);
 	m->v = v;

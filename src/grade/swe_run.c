@@ -254,6 +254,16 @@ static void make_request(const struct swe_item *i, const char *tree, struct swe_
 
 static void grade_item(struct swe_item *i);
 
+static void test_said(struct swe_talk *t, const char *data, size_t len)
+{
+	struct swe_item *i = t->ctx;
+	bool check = t == &i->check;
+
+	swe_session_add(&i->session[check], data, len);
+	if (!i->ready_ns[check] && i->session[check].ready)
+		i->ready_ns[check] = clock_mono_ns();
+}
+
 static void test_done(struct swe_talk *t)
 {
 	struct swe_item *i = t->ctx;
@@ -261,6 +271,7 @@ static void test_done(struct swe_talk *t)
 	/* Stopped by a signal: it has no verdict, and is run again the next time. */
 	if (swe_jars_stopping() && t->res.verdict.reason == REASON_CANCELLED) {
 		i->state = SWE_ITEM_NEW;
+		swe_session_done(&i->session[t == &i->check]);
 		return;
 	}
 	grade_item(i);
@@ -279,7 +290,9 @@ static void begin_item(struct swe_item *i, const char *tree, bool check)
 
 	i->state = check ? SWE_ITEM_CHECKING : SWE_ITEM_TEST;
 	t->ctx = i;
+	t->said = test_said;
 	t->done = test_done;
+	swe_session_init(&i->session[check]);
 	if (make_job(i, check, t, &e) < 0) {
 		fail_item(i, &e);
 		return;
@@ -355,65 +368,20 @@ static const char *member(const json_t *o, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
-/* Frames of the reporter as the grading takes them. */
-static void take_run(struct swe_run *r, const struct swe_item *i, const struct swe_talk *t, bool check, struct arena *a)
+/* What a jar said, as the grading takes it. */
+static void take_run(struct swe_run *r, const struct swe_item *i, bool check)
 {
-	struct swe_result *results = arena_alloc(a, (json_array_size(t->tests) + 1) * sizeof(*results));
-	const json_t *exit = json_object_get(t->tests_end, "exit"), *signal = json_object_get(t->tests_end, "signal");
-	json_t *one, *value;
-	const char *key;
-	size_t k;
+	const struct verdict *v = check ? &i->check.res.verdict : &i->talk.res.verdict;
 
-	memset(r, 0, sizeof(*r));
-	r->style = i->job.style;
-	r->has_reporter = true;
-	json_array_foreach(t->tests, k, one) {
-		struct swe_result *x = &results[r->n];
-		const char *word = member(one, "outcome");
-
-		x->id = member(one, "id");
-		x->str = member(one, "str");
-		x->doc = member(one, "doc");
-		if (x->id && word && swe_outcome_find(span_of(word), &x->outcome))
-			r->n++;
-	}
-	r->results = results;
-	r->log = t->out.data ? t->out.data : "";
-	r->log_len = t->out.len;
-	r->log_cut = t->out_cut;
-	/* The reporter's last word, from a runner that ended by itself, in a jar that did. */
-	r->finished = t->finish && json_is_integer(exit) && !t->bad && t->res.verdict.status == STATUS_COMPLETED && t->res.verdict.exited &&
-		      t->res.verdict.exit_code == 0;
-	r->has_exit = json_is_integer(exit);
-	r->exit = (int)json_integer_value(exit);
-	r->signal = (int)json_integer_value(signal);
-	r->suffix = i->suffix[check];
-	json_object_foreach(json_object_get(t->ready, "renamed"), key, value)
-		strlist_add(a, &r->renamed, key);
+	swe_session_run(&i->session[check], i->job.style, i->suffix[check], v->status == STATUS_COMPLETED && v->exited && v->exit_code == 0, r);
 	if (check) {
 		r->canary_fail = i->canary_fail;
 		r->canary_pass = i->canary_pass;
 	}
 }
 
-static struct swe_tamper *take_tampering(const struct swe_item *i, size_t *n, struct arena *a)
-{
-	struct swe_tamper *out = arena_alloc(a, (json_array_size(i->talk.tampering) + 1) * sizeof(*out));
-	json_t *one;
-	size_t k;
-
-	*n = 0;
-	json_array_foreach(i->talk.tampering, k, one) {
-		struct swe_tamper t = { member(one, "what"), member(one, "path"), member(one, "action"), member(one, "detail") };
-
-		if (t.what)
-			out[(*n)++] = t;
-	}
-	return out;
-}
-
 /* How the jar itself ended, when that is why there is nothing more to say. */
-static void tell_jar(json_t *o, const char *name, const struct swe_talk *t)
+static void tell_jar(json_t *o, const char *name, const struct swe_talk *t, uint64_t ready_ns)
 {
 	const struct verdict *v = &t->res.verdict;
 	double seconds = (double)(t->ended_ns - t->begun_ns) / 1e9;
@@ -421,33 +389,29 @@ static void tell_jar(json_t *o, const char *name, const struct swe_talk *t)
 	json_object_set_new(o, name,
 			    json_pack("{s:s, s:s, s:s, s:s?, s:f, s:f, s:f, s:o}", "execution_id", t->res.execution_id, "status", verdict_status_name(v->status), "reason",
 				      verdict_reason_name(v->reason), "error", v->error[0] ? v->error : NULL, "seconds", seconds, "start_seconds",
-				      t->ready_ns ? (double)(t->ready_ns - t->begun_ns) / 1e9 : 0.0, "cpu_seconds", (double)t->res.run.evidence.cg.cpu_ns / 1e9,
+				      ready_ns ? (double)(ready_ns - t->begun_ns) / 1e9 : 0.0, "cpu_seconds", (double)t->res.run.evidence.cg.cpu_ns / 1e9,
 				      "max_memory_mb", json_real((double)result_memory_peak(&t->res.run.evidence) / 1048576)));
-}
-
-static bool was_applied(const struct swe_item *i)
-{
-	const char *outcome = member(i->talk.apply, "outcome");
-
-	return outcome && strcmp(outcome, "applied") == 0;
 }
 
 static void make_report(struct swe_item *i)
 {
 	json_t *o;
 
-	i->report = swe_report_instance(i->instance->id, i->bare ? NULL : &i->pred, was_applied(i), &i->verdict);
+	i->report = swe_report_instance(i->instance->id, i->bare ? NULL : &i->pred, i->session[0].applied, &i->verdict);
 	o = swe_report_inner(i->report);
 	json_object_set_new(o, "error", i->err.kind ? json_string(i->err.msg) : json_null());
 	json_object_set_new(o, "hint", i->err.kind && i->err.hint[0] ? json_string(i->err.hint) : json_null());
-	json_object_set(o, "apply", i->talk.apply ? i->talk.apply : json_null());
-	json_object_set_new(o, "exit_code", json_is_integer(json_object_get(i->talk.tests_end, "exit")) ? json_incref(json_object_get(i->talk.tests_end, "exit")) : json_null());
+	if (i->session[0].apply)
+		json_object_set(o, "apply", i->session[0].apply);
+	else
+		json_object_set_new(o, "apply", json_null());
+	json_object_set_new(o, "exit_code", i->session[0].has_exit ? json_integer(i->session[0].exit) : json_null());
 	if (i->job.spec)
 		json_object_set_new(o, "command", strings(&i->job.argv));
 	if (i->talk.begun_ns)
-		tell_jar(o, "jar", &i->talk);
+		tell_jar(o, "jar", &i->talk, i->ready_ns[0]);
 	if (i->check.begun_ns)
-		tell_jar(o, "canary_jar", &i->check);
+		tell_jar(o, "canary_jar", &i->check, i->ready_ns[1]);
 	json_object_set_new(o, "tree_seconds", json_real((double)i->tree_ns / 1e9));
 }
 
@@ -455,15 +419,16 @@ static void grade_now(struct swe_item *i)
 {
 	struct swe_run run, again;
 	struct swe_grade_in in = { .fail_to_pass = &i->instance->fail_to_pass, .pass_to_pass = &i->instance->pass_to_pass,
-				   .has_patch = i->bare || (i->pred.patch && i->pred.patch_len), .applied = i->bare || was_applied(i), .strict = g.setup->strict };
+				   .has_patch = i->bare || (i->pred.patch && i->pred.patch_len), .applied = i->bare || i->session[0].applied, .strict = g.setup->strict };
 
-	in.tampering = take_tampering(i, &in.tampering_n, &i->arena);
-	if (i->talk.ready) {
-		take_run(&run, i, &i->talk, false, &i->arena);
+	in.tampering = i->session[0].tampering;
+	in.tampering_n = i->session[0].tampering_n;
+	if (i->session[0].ready) {
+		take_run(&run, i, false);
 		in.run = &run;
 	}
 	if (i->check.begun_ns) {
-		take_run(&again, i, &i->check, true, &i->arena);
+		take_run(&again, i, true);
 		in.again = &again;
 	}
 	swe_grade(&i->verdict, &in, &i->arena);
@@ -473,16 +438,16 @@ static void grade_now(struct swe_item *i)
 static void look_for_errors(struct swe_item *i)
 {
 	const struct swe_talk *t = i->check.begun_ns ? &i->check : &i->talk;
-	const char *outcome = member(i->talk.apply, "outcome");
+	const char *outcome = i->session[0].apply_outcome;
 
 	if (i->err.kind || !t->begun_ns)
 		return;
 	if (t->res.verdict.status == STATUS_ERROR) {
 		err_set(&i->err, ERR_SETUP, "%s", t->res.verdict.error);
 		err_hint(&i->err, "%s", t->res.verdict.hint);
-	} else if (!i->talk.apply) {
+	} else if (!outcome) {
 		err_set(&i->err, ERR_INTERNAL, "the driver said nothing about the patch (%s)", verdict_reason_name(i->talk.res.verdict.reason));
-	} else if (outcome && (strcmp(outcome, "test_patch_failed") == 0 || strcmp(outcome, "error") == 0)) {
+	} else if ((strcmp(outcome, "test_patch_failed") == 0 || strcmp(outcome, "error") == 0)) {
 		err_set(&i->err, ERR_INPUT, strcmp(outcome, "error") == 0 ? "the patches could not be tried" : "the test patch does not apply to the base commit");
 	}
 }
@@ -500,7 +465,7 @@ static void grade_item(struct swe_item *i)
 	if (i->err.kind)
 		i->verdict.resolved = false;
 	/* A patch that no step could apply is an error there, and no report: here it has one, which says why. */
-	i->outcome = empty ? SWE_EMPTY : i->err.kind || (!i->bare && !was_applied(i)) ? SWE_FAILED_TO_RUN : i->verdict.resolved ? SWE_RESOLVED : SWE_UNRESOLVED;
+	i->outcome = empty ? SWE_EMPTY : i->err.kind || (!i->bare && !i->session[0].applied) ? SWE_FAILED_TO_RUN : i->verdict.resolved ? SWE_RESOLVED : SWE_UNRESOLVED;
 	make_report(i);
 	i->state = SWE_ITEM_GRADED;
 }
@@ -533,7 +498,7 @@ static int item_folder(int logs, const struct swe_item *i, bool make, struct are
 static void write_logs(struct swe_item *i)
 {
 	auto_close int dir = item_folder(g.setup->logs, i, true, &i->arena);
-	auto_free char *apply = i->talk.apply ? json_dumps(i->talk.apply, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+	auto_free char *apply = i->session[0].apply ? json_dumps(i->session[0].apply, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
 	auto_free char *report = swe_report_text(i->report);
 
 	if (dir < 0) {
@@ -544,10 +509,9 @@ static void write_logs(struct swe_item *i)
 		put_file(dir, "patch.diff", i->pred.patch, i->pred.patch_len);
 	if (apply)
 		put_file(dir, "apply.json", apply, strlen(apply));
-	if (i->talk.ready)
-		put_file(dir, "test_output.txt", i->talk.out.data ? i->talk.out.data : "", i->talk.out.len);
-	if (i->check.ready)
-		put_file(dir, "canary_output.txt", i->check.out.data ? i->check.out.data : "", i->check.out.len);
+	for (int k = 0; k < 2; k++)
+		if (i->session[k].ready)
+			put_file(dir, k ? "canary_output.txt" : "test_output.txt", i->session[k].log.data ? i->session[k].log.data : "", i->session[k].log.len);
 	/* Last: it says that the others are there. */
 	if (report)
 		put_file(dir, "report.json", report, strlen(report));
@@ -579,7 +543,7 @@ bool swe_item_resume(int logs, struct swe_item *i)
 	apply = json_object_get(o, "apply");
 	outcome = member(apply, "outcome");
 	i->outcome = !i->pred.patch || !i->pred.patch_len			       ? SWE_EMPTY
-		     : !outcome || strcmp(outcome, "applied") != 0		       ? SWE_FAILED_TO_RUN
+		     : !outcome || (strcmp(outcome, "applied") != 0 && strcmp(outcome, "already") != 0) ? SWE_FAILED_TO_RUN
 		     : json_is_true(json_object_get(o, "resolved")) ? SWE_RESOLVED
 								       : SWE_UNRESOLVED;
 	i->resumed = true;
@@ -588,6 +552,14 @@ bool swe_item_resume(int logs, struct swe_item *i)
 }
 
 /* ---- the whole ---- */
+
+static void free_talks(struct swe_item *i)
+{
+	swe_talk_free(&i->talk);
+	swe_talk_free(&i->check);
+	swe_session_done(&i->session[0]);
+	swe_session_done(&i->session[1]);
+}
 
 static void tell_ready(void)
 {
@@ -606,8 +578,7 @@ static void tell_ready(void)
 			progress(true);
 			g.setup->told(g.setup->ctx, i);
 		}
-		swe_talk_free(&i->talk);
-		swe_talk_free(&i->check);
+		free_talks(i);
 	}
 }
 
@@ -645,8 +616,7 @@ int swe_evaluate(struct swe_evaluation *s, struct err *e)
 
 void swe_item_free(struct swe_item *i)
 {
-	swe_talk_free(&i->talk);
-	swe_talk_free(&i->check);
+	free_talks(i);
 	json_decref(i->report);
 	i->report = NULL;
 	arena_free(&i->arena);

@@ -4,6 +4,7 @@
 #define BELLJAR_GRADE_SWE_RUN_H
 
 #include "grade/swe_data.h"
+#include "grade/swe_frames.h"
 #include "grade/swe_grade.h"
 #include "grade/swe_jar.h"
 #include "grade/swe_report.h"
@@ -22,6 +23,8 @@ struct swe_item {
 	struct err err;			/* why there is no verdict */
 	struct swe_job job;
 	struct swe_talk talk, check;	/* the tests; the canaries */
+	struct swe_session session[2];	/* what was said there */
+	uint64_t ready_ns[2];		/* when the tests began, monotonic; 0: they never did */
 	char suffix[2][16], canary_fail[40], canary_pass[40];
 	struct swe_verdict verdict;
 	enum swe_state outcome;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SWE-bench's foreign bytes. First byte: 0 to 5 a log of that style (its lines are also taken for names, and a run is graded from both); 6
- * instances; 7 predictions; 8 a patch; 9 a job from a test patch.
+ * instances; 7 predictions; 8 a patch; 9 a job from a test patch; 10 lines that become
+ * frames; 11 bytes of frames.
  */
 #include "fuzz.h"
 
+#include "grade/swe_frames.h"
 #include "grade/swe_patch.h"
 #include "grade/swe_report.h"
 #include "grade/swe_spec.h"
@@ -115,6 +117,29 @@ static void check_job(const char *text, size_t len)
 	arena_free(&a);
 }
 
+static void check_frames(bool raw, const char *text, size_t len)
+{
+	struct span rest = { text, len }, line;
+	struct swe_session s;
+	struct swe_run run;
+
+	swe_session_init(&s);
+	if (raw)
+		swe_session_add(&s, text, len);
+	while (!raw && span_line(&rest, &line)) {
+		unsigned char head[4] = { (unsigned char)line.n, (unsigned char)(line.n >> 8), (unsigned char)(line.n >> 16), 0 };
+
+		swe_session_add(&s, (const char *)head, 4);
+		swe_session_add(&s, line.p, line.n);
+	}
+	swe_session_run(&s, SWE_DJANGO, "_q", true, &run);
+	MUST(!run.finished || (s.ended && s.finished && s.ready && s.apply && !s.bad));
+	MUST(s.bad == (s.bad && s.tampering_n > 0));
+	for (size_t i = 0; i < s.n; i++)
+		MUST(s.results[i].id && s.results[i].outcome > SWE_MISSING && s.results[i].outcome < SWE_OUTCOMES);
+	swe_session_done(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data + 1;
@@ -129,5 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_patch(text, size - 1);
 	else if (data[0] == 9)
 		check_job(text, size - 1);
+	else if (data[0] <= 11)
+		check_frames(data[0] == 11, text, size - 1);
 	return 0;
 }

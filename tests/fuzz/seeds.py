@@ -199,6 +199,9 @@ SEEDS = {
         b'{"instance_id": "x", "model_name_or_path": "o/m", "model_patch": "p"}\n', "dict": b'\x07{"x": {"model_patch": ""}, "y": {}}',
         "patch": b'\x08diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n-b\n\\ No newline\ndiff --git "a/\\303\\274" "b/\\t"\nnew file mode 120000\n'
                  b"GIT binary patch\ndiff --git a/o b/n\nrename from o\nrename to n\n",
+        "frames": b'\x0a{"t":"apply","outcome":"applied"}\n{"t":"tampering","what":"shadow","path":"x"}\n{"t":"ready","renamed":{"a":"a_q"}}\n{"t":"out","data":"x\\\\n"}\n'
+                  b'{"t":"test","id":"a_q","outcome":"passed","doc":"D","str":"s"}\n{"t":"finish","counts":{}}\n{"t":"tests_end","exit":0,"signal":null,"children_left":0}\n',
+        "bytes": b'\x0b\x20\x00\x00\x00{"t":"apply","outcome":"empty"}  \x04\x00\x00\x00null',
         "job": b"\x09diff --git a/tests/a/b.py b/tests/a/b.py\n", "command": b"\x09\xffA='b c' python -m pytest -rA a.py", "runtests": b"\x09\xff./tests/runtests.py --verbosity 2 a.b",
     },
     "swe_tar": {

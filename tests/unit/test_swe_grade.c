@@ -2,6 +2,7 @@
 /* Verdicts: every witness believed, contradicted and missing; the reports. */
 #include "unit.h"
 
+#include "grade/swe_frames.h"
 #include "grade/swe_report.h"
 
 static struct strlist f2p, p2p;
@@ -317,6 +318,73 @@ TEST(run_report)
 	json_decref(want);
 }
 
+#define APPLY "{\"t\":\"apply\",\"outcome\":\"applied\"}"
+#define READY "{\"t\":\"ready\",\"renamed\":{\"a.py::new\":\"new_k3\"}}"
+#define PASS(id) "{\"t\":\"test\",\"id\":\"" id "\",\"outcome\":\"passed\"}"
+#define OUT "{\"t\":\"out\",\"data\":\"PASSED a.py::new_k3\\nPASSED a.py::old\\nPASSED a.py::other\\n\"}"
+#define ALL PASS("a.py::new_k3"), PASS("a.py::old"), PASS("a.py::other")
+#define FINISH "{\"t\":\"finish\",\"counts\":{\"passed\":3}}"
+#define END "{\"t\":\"tests_end\",\"exit\":0,\"signal\":null,\"children_left\":0}"
+
+TEST(sessions)
+{
+	static const struct {
+		const char *said[12];
+		bool resolved, bad;
+		enum swe_reason reason;
+	} rows[] = {
+		{ { APPLY, READY, OUT, ALL, FINISH, END }, true, false, SWE_WHY_NONE },
+		{ { APPLY, "{\"t\":\"tampering\",\"what\":\"runner_file\",\"path\":\"conftest.py\"}", READY, ALL, OUT, FINISH, END }, true, false, SWE_WHY_NONE },
+		{ { APPLY, READY, OUT, ALL, FINISH, "{\"t\":\"tampering\",\"what\":\"reporter\"}", END }, false, false, SWE_WHY_TAMPERING },
+		{ { APPLY, READY, OUT, ALL, PASS("a.py::more"), FINISH, END }, false, false, SWE_WHY_TAMPERING },
+		{ { APPLY, READY, OUT, ALL, "{\"t\":\"finish\",\"exit\":1}", END }, false, false, SWE_WHY_TAMPERING },
+		/* not to the end */
+		{ { APPLY, READY, OUT, ALL, END }, false, false, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, ALL, FINISH }, false, false, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, ALL, FINISH, "{\"t\":\"tests_end\",\"exit\":null,\"signal\":null}" }, false, false, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, ALL, FINISH, "{\"t\":\"tests_end\",\"exit\":null,\"signal\":9}" }, false, false, SWE_WHY_UNFINISHED },
+		/* out of order, after the end, none at all */
+		{ { APPLY, READY, OUT, ALL, FINISH, END, PASS("a.py::late") }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, "{\"t\":\"finish\"}", ALL, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, ALL, READY, OUT, FINISH, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, ALL, FINISH, END, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, APPLY, READY, OUT, ALL, FINISH, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, ALL, "[]", FINISH, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { APPLY, READY, OUT, ALL, "{\"t\":\"test\",\"id\":\"x\",\"outcome\":\"good\"}", FINISH, END }, false, true, SWE_WHY_UNFINISHED },
+		{ { "{\"t\":\"apply\",\"outcome\":\"rejected\"}" }, false, false, SWE_WHY_NOT_APPLIED },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct swe_session s;
+		struct swe_grade_in in = { .fail_to_pass = &f2p, .pass_to_pass = &p2p, .has_patch = true };
+		struct swe_verdict v;
+		struct swe_run run;
+
+		swe_session_init(&s);
+		for (size_t k = 0; k < COUNT(rows[i].said) && rows[i].said[k]; k++) {
+			size_t n = strlen(rows[i].said[k]);
+			char head[4] = { (char)n, (char)(n >> 8), 0, 0 };
+
+			swe_session_add(&s, head, 4);
+			swe_session_add(&s, rows[i].said[k], 3);
+			swe_session_add(&s, rows[i].said[k] + 3, n - 3);
+		}
+		swe_session_run(&s, SWE_PYTEST, "_k3", true, &run);
+		in.run = &run;
+		in.applied = s.applied;
+		in.tampering = s.tampering;
+		in.tampering_n = s.tampering_n;
+		swe_grade(&v, &in, &arena);
+		ROW_OK(v.resolved == rows[i].resolved && v.reason == rows[i].reason && s.bad == rows[i].bad, "%zu: %d %s %d", i, v.resolved, swe_reason_name(v.reason), s.bad);
+		ROW_OK(!s.bad || tampered(&v, "frames"), "%zu", i);
+		/* The kernel has the last word. */
+		swe_session_run(&s, SWE_PYTEST, "_k3", false, &run);
+		swe_grade(&v, &in, &arena);
+		ROW_OK(!v.resolved, "%zu", i);
+		swe_session_done(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +393,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(docstrings, setup, teardown), cmocka_unit_test_setup_teardown(junk_and_truncated, setup, teardown),
 		cmocka_unit_test_setup_teardown(second_run, setup, teardown), cmocka_unit_test_setup_teardown(reports, setup, teardown),
 		cmocka_unit_test(run_report),
+		cmocka_unit_test_setup_teardown(sessions, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
