@@ -7,6 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/field.h"
+
 #define LINE_MAX_BYTES (256U << 20)
 #define BLOCK	       (128U << 10)
 
@@ -30,102 +32,13 @@ const struct dataset *dataset_find(const char *name)
 	return NULL;
 }
 
-/* ---- fields ---- */
-
-static const char *skip_space(const char *p, const char *end)
-{
-	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-		p++;
-	return p;
-}
-
-/* Behind a string's last quote; NULL: it has none. */
-static const char *skip_string(const char *p, const char *end)
-{
-	for (p++; p < end; p++) {
-		if (*p == '\\')
-			p++;
-		else if (*p == '"')
-			return p + 1;
-	}
-	return NULL;
-}
-
-/* Behind a value. Brackets are only counted: whoever uses the value parses it. */
-static const char *skip_value(const char *p, const char *end)
-{
-	size_t depth = 0;
-
-	do {
-		p = skip_space(p, end);
-		if (p >= end)
-			return NULL;
-		if (*p == '"') {
-			p = skip_string(p, end);
-			if (!p)
-				return NULL;
-		} else if (*p == '[' || *p == '{') {
-			depth++;
-			p++;
-		} else if (*p == ']' || *p == '}') {
-			if (!depth--)
-				return NULL;
-			p++;
-		} else if (*p == ',' || *p == ':') {
-			if (!depth)
-				return NULL;
-			p++;
-		} else {
-			while (p < end && !strchr(",:]}[{\" \t\r\n", *p))
-				p++;
-		}
-	} while (depth);
-	return p;
-}
-
-bool dataset_field(const char *line, size_t len, const char *key, const char **at, size_t *n)
-{
-	const char *end = line + len, *p = skip_space(line, end);
-	size_t key_len = strlen(key);
-
-	if (p >= end || *p++ != '{')
-		return false;
-	for (;;) {
-		const char *name, *value;
-
-		p = skip_space(p, end);
-		if (p >= end || *p != '"')
-			return false;
-		name = p + 1;
-		p = skip_string(p, end);
-		if (!p)
-			return false;
-		bool match = (size_t)(p - 1 - name) == key_len && memcmp(name, key, key_len) == 0;
-		p = skip_space(p, end);
-		if (p >= end || *p++ != ':')
-			return false;
-		value = skip_space(p, end);
-		p = skip_value(value, end);
-		if (!p)
-			return false;
-		if (match) {
-			*at = value;
-			*n = (size_t)(p - value);
-			return true;
-		}
-		p = skip_space(p, end);
-		if (p >= end || *p++ != ',')
-			return false;
-	}
-}
-
 const char *dataset_text(const char *line, size_t len, const char *key, struct arena *a, size_t *n)
 {
 	const char *at, *out;
 	size_t size;
 	json_t *v;
 
-	if (!dataset_field(line, len, key, &at, &size))
+	if (!field_find(line, len, key, &at, &size))
 		return NULL;
 	if (*at != '"') {
 		if (n)
@@ -205,7 +118,7 @@ int dataset_next(struct dataset_lines *l, const char **line, size_t *len, struct
 			*len = end - l->at;
 			l->at = nl ? end + 1 : end;
 			from = l->at;
-			if (skip_space(*line, *line + *len) == *line + *len)
+			if (field_is_blank(*line, *len))
 				continue;
 			return 1;
 		}

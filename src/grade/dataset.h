@@ -44,9 +44,7 @@ int dataset_read(struct dataset_tasks *t, const struct dataset *kind, int fd, co
 void dataset_done(struct dataset_tasks *t);
 struct dataset_task *dataset_task(const struct dataset_tasks *t, const char *id);
 
-/* A field of the outermost object of a line, as it is written there; false: there is none, or it is no object. */
-bool dataset_field(const char *line, size_t len, const char *key, const char **at, size_t *n);
-/* The same as text, in the arena: a string's contents, a number's digits. NULL: there is none. */
+/* A field of the outermost object of a line as text, in the arena: a string's contents, a number's digits. NULL: there is none. */
 const char *dataset_text(const char *line, size_t len, const char *key, struct arena *a, size_t *n);
 
 /* Lines of a file that may be compressed. */

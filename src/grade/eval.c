@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/field.h"
 #include "grade/functions.h"
 #include "jar/root.h"
 #include "run/language.h"
@@ -297,11 +298,11 @@ static int reference_line(struct eval *v, struct buf *out)
 	size_t n;
 
 	out->len = 0;
-	if (!dataset_field(t->line, t->len, "task_id", &at, &n))
+	if (!field_find(t->line, t->len, "task_id", &at, &n))
 		return -1;
 	buf_str(out, "{\"task_id\": ");
 	buf_add(out, at, n);
-	if (!dataset_field(t->line, t->len, field, &at, &n))
+	if (!field_find(t->line, t->len, field, &at, &n))
 		return -1;
 	buf_str(out, d->prompt && !v->setup->field ? ", \"completion\": " : ", \"solution\": ");
 	buf_add(out, at, n);
@@ -355,7 +356,9 @@ static void done(void *ctx, struct grade_sample *g, const struct grade_outcome *
 	struct eval *v = ctx;
 	struct sample *s = g->ctx;
 
-	judge(v, s, o);
+	/* What was called off has no verdict: --resume takes it up again. */
+	if (!o->cancelled)
+		judge(v, s, o);
 	sample_free(s);
 }
 
@@ -379,13 +382,13 @@ static int resume(struct eval *v, struct err *e)
 		const char *id = dataset_text(line, len, "task_id", &a, NULL), *reason = NULL, *base = dataset_text(line, len, "base_status", &a, NULL), *at;
 		struct dataset_task *t = id ? dataset_task(&v->tasks, id) : NULL;
 		size_t n;
-		bool passed = dataset_field(line, len, "passed", &at, &n) && n == 4;
+		bool passed = field_find(line, len, "passed", &at, &n) && n == 4;
 
-		if (good + (off_t)len + 1 > end || !t || !dataset_field(line, len, "passed", &at, &n)) {
+		if (good + (off_t)len + 1 > end || !t || !field_find(line, len, "passed", &at, &n)) {
 			arena_free(&a);
 			break;
 		}
-		if (dataset_field(line, len, "belljar", &at, &n))
+		if (field_find(line, len, "belljar", &at, &n))
 			reason = dataset_text(at, n, "reason", &a, NULL);
 		count(v, t, passed, base ? strcmp(base, "pass") == 0 : passed, reason ? reason : "failed");
 		good += (off_t)len + 1;

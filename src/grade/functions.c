@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grade/feedback.h"
 #include "jar/root.h"
 #include "run/language.h"
 
@@ -83,7 +84,7 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 	set(head, "fresh", json_boolean(l->fresh && !t->shared));
 	if (t->setup && !l->setup) {
 		json_decref(head);
-		return err_set(e, ERR_USAGE, "--setup is not for %s", l->word);
+		return err_set(e, ERR_USAGE, "setup code is not for %s", l->word);
 	}
 	if (t->setup) {
 		struct request_file *files = arena_alloc(a, (r->file_count + 1) * sizeof(*files));
@@ -227,7 +228,7 @@ json_t *function_result(const struct grade_outcome *o, struct err *e)
 	}
 	bad = json_object_get(report, "bad");
 	if (bad) {
-		err_set(e, ERR_INPUT, "--cases: %.300s", json_string_value(bad));
+		err_set(e, ERR_INPUT, "%.300s", json_string_value(bad));
 		json_decref(report);
 		return NULL;
 	}
@@ -255,6 +256,13 @@ json_t *function_result(const struct grade_outcome *o, struct err *e)
 	set(out, "test_results", rows);
 	json_decref(report);
 	return out;
+}
+
+void function_feedback(json_t *result, const char *code, size_t len)
+{
+	json_t *f = feedback_make(result, (struct span){ code, len });
+
+	set(result, "feedback", f);
 }
 
 json_t *function_program_result(const struct result *r, bool has_function)

@@ -109,6 +109,8 @@ extern const struct opt request_opts[];
 
 /* Reads a request object: strict. An unknown field, a wrong type, a value out of range is an error that names the field. */
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
+/* The same for an object with a field `apart` that somebody else reads, which only the fields `beside` may go with. */
+int request_from_json_beside(struct request *r, const char *text, size_t len, const char *apart, const char *const *beside, struct arena *a, struct err *e);
 /* The configuration has been read, the command line comes: an allow-list of its own takes the place of the operator's. */
 void request_configured(struct request *r);
 /* A file of the caller's ("-": standard input), whole, with the limits of code. */
