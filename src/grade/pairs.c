@@ -374,6 +374,7 @@ static void on_verifier_end(struct pair *p)
 static void begin_sample(struct pair *p, struct grade_sample *sample)
 {
 	p->sample = sample;
+	sample->req.alone = true;
 	p->reported = p->answered = false;
 	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
 	p->ready = false;
@@ -571,6 +572,7 @@ static void verifier_request(struct pairs *all)
 
 	request_copy(r, all->setup.defaults);
 	r->language = NULL;
+	r->alone = true;
 	r->argv.v = (const char **)(void *)(all->setup.js ? js : python);
 	r->argv.n = all->setup.js ? 2 : 3;
 	r->limits.wall_ms = 86400000;
