@@ -47,22 +47,12 @@ static const struct function_language *function_language(const struct language *
 	return NULL;
 }
 
-int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e)
+const struct function_language *function_place(struct request *r, struct arena *a)
 {
-	struct request *r = &s->req;
-	json_t *head = json_object();
-	char *text;
-	size_t n;
-
-	if (!head)
-		return err_set(e, ERR_INTERNAL, "no memory");
 	const struct function_language *l = function_language(r->lang);
 
-	if (!l) {
-		json_decref(head);
-		err_set(e, ERR_USAGE, "function tests are for python, javascript and bash, not %s", r->lang->name);
-		return err_hint(e, "belljar judge tests programs of any language by what they print");
-	}
+	if (!l)
+		return NULL;
 	/* The driver's language is the jar's. */
 	r->lang = language_find(l->driver_language);
 	r->driver = l->driver;
@@ -78,6 +68,25 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 		r->code = "";
 		r->code_len = 0;
 		r->code_name = "belljar_driver.py";
+	}
+	return l;
+}
+
+int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e)
+{
+	struct request *r = &s->req;
+	json_t *head = json_object();
+	char *text;
+	size_t n;
+
+	if (!head)
+		return err_set(e, ERR_INTERNAL, "no memory");
+	const struct function_language *l = function_place(r, a);
+
+	if (!l) {
+		json_decref(head);
+		err_set(e, ERR_USAGE, "function tests are for python, javascript and bash, not %s", r->lang->name);
+		return err_hint(e, "belljar judge tests programs of any language by what they print");
 	}
 	set(head, "language", json_string(l->word));
 	set(head, "path", json_sprintf("/workspace/%s", l->file));

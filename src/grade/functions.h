@@ -19,6 +19,10 @@ struct function_test {
 	uint64_t case_ms;	 /* CPU time of one case */
 };
 
+struct function_language;
+
+/* A resolved request for a solution becomes one for a driver that answers calls of it: how its language is called, NULL: not at all. */
+const struct function_language *function_place(struct request *r, struct arena *a);
 /* Turns a resolved request for a solution into a sample; everything is in the arena. */
 int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e);
 /* The result object of what came of it. Cases that are bad give NULL and the error (ERR_INPUT), which names the case and its field. */
