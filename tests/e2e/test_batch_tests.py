@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines of `belljar batch` that are function tests: the verdicts of `belljar test`, among ordinary lines, with their receipts."""
 import json
+import os
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
-from harness import BASE, REPO, finish, need_language, run, start, stop, wait_until
+from harness import BASE, REPO, descendants, finish, need_language, run, start, stop, wait_until
 
 sys.path.append(str(REPO / "tests" / "cheats"))
 import tasks  # noqa: E402
-
-import subprocess  # noqa: E402
 
 ADD = "def f(a, b):\n    return a + b\n"
 CASES = [{"args": [1, 2], "expected": 3}, {"args": ["a", "b"], "expected": "ab"}]
@@ -210,6 +211,27 @@ def test_stopped_by_signals():
     rest = [json.loads(line) for line in c.out.splitlines()]
     assert c.rc == 130 and rest and all(r["status"] == "killed" and r["reason"] == "cancelled" for r in rest)
     assert {r["id"] for r in rest} <= {"s0", "s1", "s2"}
+
+
+@pytest.mark.parametrize("who", ["belljar-keeper", "belljar-store"])
+def test_what_it_needs_dies(who):
+    """What was under way does not count, whatever came of it."""
+    p = start("batch", "-", "-j", 2, "--unordered", stdin=subprocess.PIPE)
+    try:
+        p.stdin.write(lines(test(ADD, id="first")))
+        p.stdin.flush()
+        assert json.loads(p.stdout.readline())["all_passed"]
+        p.stdin.write(lines(*[test("import time\ndef f():\n    time.sleep(2)\n    return 1", [{"expected": 1}], id=f"s{i}") for i in range(3)]))
+        p.stdin.flush()
+        pid = wait_until(lambda: [pid for pid, st in descendants(p.pid).items() if st[0] == who], 10)[0]
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGKILL)
+        c = finish(p)
+    finally:
+        stop(p)
+    rest = [json.loads(line) for line in c.out.splitlines()]
+    assert c.rc == 125 and rest
+    assert all(r["status"] == "error" and r["reason"] == "internal" and not r.get("all_passed") and not r["success"] and not r.get("score") for r in rest), rest
 
 
 def test_resume_knows_what_was_graded():
