@@ -176,13 +176,11 @@ static void on_candidate_end(struct pair *p)
 	if (memory > p->out.max_memory_bytes)
 		p->out.max_memory_bytes = memory;
 	p->out.elapsed_ns += ev->ended_ns - ev->started_ns;
-	if (p->out.cancelled) {
-		sample_done(p);
-	} else if (p->again) {
+	if (p->again && !p->out.cancelled) {
 		run_result_done(&s->res);
 		arena_reset(&s->arena);
 		begin_candidate(p);
-	} else if (p->reported) {
+	} else if (p->reported || p->out.cancelled) {
 		sample_done(p);
 	} else if (s->res.verdict.status == STATUS_ERROR && s->res.verdict.reason != REASON_POLICY) {
 		/* Nothing of it ran: that says nothing about the candidate. */
@@ -374,7 +372,7 @@ static void on_verifier_end(struct pair *p)
 static void begin_sample(struct pair *p, struct grade_sample *sample)
 {
 	p->sample = sample;
-	sample->req.alone = true;
+	sample->req.alone = p->of->setup.recycles;
 	p->reported = p->answered = false;
 	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
 	p->ready = false;
@@ -572,7 +570,7 @@ static void verifier_request(struct pairs *all)
 
 	request_copy(r, all->setup.defaults);
 	r->language = NULL;
-	r->alone = true;
+	r->alone = all->setup.recycles;
 	r->argv.v = (const char **)(void *)(all->setup.js ? js : python);
 	r->argv.n = all->setup.js ? 2 : 3;
 	r->limits.wall_ms = 86400000;

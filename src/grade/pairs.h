@@ -39,6 +39,7 @@ struct pairs_setup {
 	uint32_t number;	/* the first of `count` numbers in the pool that are the verifiers'; as many behind them are for candidates without one */
 	const struct request *defaults; /* a request with nothing but defaults: the verifier's */
 	bool js;		/* the tests are JavaScript */
+	bool recycles;		/* the pool gives jars to a client again: not to and not from these */
 	/* A jar of a candidate has ended: its receipt. What it returns is the outcome's ticket. */
 	uint64_t (*keep)(void *ctx, struct grade_sample *s, const struct result *res);
 	/* Never from inside of pairs_put(). */

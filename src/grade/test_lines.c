@@ -149,7 +149,7 @@ static int open_kind(void *ctx, const struct batch_host *h, struct err *e)
 		return err_hint(e, "start the batch with a smaller -j");
 	}
 	return pairs_init(&t->pairs, &(struct pairs_setup){ .loop = h->loop, .pool = h->pool, .count = h->spare, .number = h->number, .defaults = t->verifier,
-			  .keep = keep, .done = done, .ctx = t }, e);
+			  .recycles = h->recycles, .keep = keep, .done = done, .ctx = t }, e);
 }
 
 static void close_kind(void *ctx)

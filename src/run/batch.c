@@ -649,8 +649,8 @@ static int read_kind(struct task *t, const char *text, size_t len, const char *v
 
 static int read_task(struct batch *b, struct task *t, const char *text, size_t len, struct err *e)
 {
-	const char *value;
-	size_t n;
+	const char *value = NULL;
+	size_t n = 0;
 
 	t->kind = kind_of(b, text, len, &value, &n);
 	if (t->kind)
@@ -881,7 +881,7 @@ static void begin_job(struct batch *b, struct slot *s)
 {
 	struct task *t = s->task;
 	size_t i = (size_t)(t->kind - b->setup->kinds), spare = b->setup->open.ceiling - b->setup->jobs;
-	struct batch_host h = { .loop = &b->loop, .pool = &b->pool, .jobs = b->setup->jobs, .spare = spare < b->setup->jobs ? spare : b->setup->jobs,
+	struct batch_host h = { .loop = &b->loop, .pool = &b->pool, .recycles = b->setup->open.recycle, .jobs = b->setup->jobs, .spare = spare < b->setup->jobs ? spare : b->setup->jobs,
 				.number = (uint32_t)b->setup->jobs + 1 };
 	struct err e = { 0 };
 

@@ -24,6 +24,7 @@ struct batch_job {
 struct batch_host {
 	struct loop *loop;
 	struct pool *pool;
+	bool recycles;	    /* jars that are proven clean are used again */
 	size_t jobs, spare; /* of its lines at once, at most; jars that it can have besides */
 	uint32_t number;    /* the first number in the pool that nobody has; `spare` of them */
 };
