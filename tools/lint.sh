@@ -28,8 +28,8 @@ check "gcc -Werror" werror gcc build-lint-gcc
 check "clang -Werror" werror clang build-lint-clang
 check layers /usr/bin/python3 tools/check-layers.py src
 check cppcheck cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
-	--suppressions-list=tests/lint/cppcheck.suppress --std=c11 -D_GNU_SOURCE -Isrc src tools
+	--suppressions-list=tests/lint/cppcheck.suppress --std=c11 -D_GNU_SOURCE -Isrc -Iinclude src lib examples tools
 tidy() {
-	git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy --quiet --warnings-as-errors='*' -p build-lint-clang
+	git ls-files 'src/*.c' 'lib/*.c' | xargs -P "$(nproc)" -n 8 clang-tidy --quiet --warnings-as-errors='*' -p build-lint-clang
 }
 check clang-tidy tidy

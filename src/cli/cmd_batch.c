@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/pooled.h"
+#include "grade/test_lines.h"
 #include "kernel/caps.h"
 #include "run/batch.h"
 #include "run/rules.h"
@@ -170,12 +171,32 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	    resolve_folders(&o->files_from, a, e) < 0 || open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 || open_store(s, o, e) < 0)
 		return -1;
 	s->jobs = (size_t)o->jobs;
+	/* One for a verifier, should there be tests. */
+	if (s->open.ceiling <= o->jobs && o->jobs < POOL_CEILING_MAX)
+		s->open.ceiling = (uint32_t)o->jobs + 1;
 	return pooled_confine(p, arena_fmt(a, "batch %s", rest->words.v[0]), &o->files_from, o->quiet, a, e);
+}
+
+/* Lines that are tests begin with the limits of `belljar test`; the same words of the command line are for them too. */
+static bool prepare_tests(struct test_lines *t, struct batch_options *o, int argc, char **argv, struct arena *a, int *status)
+{
+	static struct request verifier;
+	struct opt_rest rest;
+
+	verifier = o->req;
+	verifier.policy = POLICY_OFF;
+	t->verifier = &verifier;
+	o->req.limits.cpu_ms = TEST_CPU_MS;
+	o->req.limits.wall_ms = 0;
+	o->req.limits.memory_bytes = TEST_MEMORY_BYTES;
+	return cli_parse(&cmd_batch_opts, argc, argv, o, &rest, a, status);
 }
 
 int cmd_batch(int argc, char **argv)
 {
-	static struct batch_options o;
+	static struct batch_options o, o_tests;
+	static struct test_lines tests;
+	static struct batch_kind kinds[2];
 	static struct batch_setup setup;
 	static struct config config;
 	struct arena arena = { 0 };
@@ -194,8 +215,11 @@ int cmd_batch(int argc, char **argv)
 		goto out;
 	}
 	request_configured(&o.req);
-	if (cli_parse(&cmd_batch_opts, argc, argv, &o, &rest, &arena, &status))
+	o_tests = o;
+	if (cli_parse(&cmd_batch_opts, argc, argv, &o, &rest, &arena, &status) || prepare_tests(&tests, &o_tests, argc, argv, &arena, &status))
 		goto out;
+	kinds[0] = test_lines_kind(&tests, &o_tests.req);
+	setup.kinds = kinds;
 	setup.keeper = pooled_keeper(&pooled, &e);
 	if (setup.keeper < 0 || prepare(&setup, &o, &config, &rest, &pooled, &arena, &e) < 0) {
 		status = cli_error(&e);

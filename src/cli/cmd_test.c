@@ -9,8 +9,9 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/pooled.h"
-#include "grade/feedback.h"
 #include "grade/functions.h"
+#include "grade/grader.h"
+#include "grade/test_lines.h"
 #include "run/rules.h"
 #include "run/run.h"
 
@@ -139,15 +140,6 @@ static int report(json_t *result, const struct test_options *o)
 
 /* ---- the one sample ---- */
 
-/* What an agent needs to put it right. */
-static void add_feedback(json_t *result, const char *code, size_t len)
-{
-	json_t *f = result ? feedback_make(result, (struct span){ code, len }) : NULL;
-
-	if (result)
-		json_object_set_new(result, "feedback", f ? f : json_null());
-}
-
 struct one {
 	struct grade_sample sample;
 	bool given;
@@ -170,7 +162,8 @@ static void done(void *ctx, struct grade_sample *s, const struct grade_outcome *
 	struct one *o = ctx;
 
 	o->result = function_result(out, &o->err);
-	add_feedback(o->result, s->req.code, s->req.code_len);
+	if (o->result)
+		function_feedback(o->result, s->req.code, s->req.code_len);
 }
 
 static int test_solution(struct test_options *o, const struct function_test *t, const struct config *c, struct pooled *p, const struct request *defaults,
@@ -202,12 +195,12 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 		if (status)
 			return e->msg[0] ? cli_error(e) : status;
 		if (!one.result)
-			return one.err.kind == ERR_INPUT ? (cli_error(&one.err), 2) : cli_error(&one.err);
+			return one.err.kind == ERR_INPUT ? (err_wrap(&one.err, "--cases"), cli_error(&one.err), 2) : cli_error(&one.err);
 	} else {
 		if (grade_program(&setup, &o->req, a, &res, e) < 0)
 			return cli_error(e);
 		one.result = function_program_result(&res, o->function != NULL);
-		add_feedback(one.result, o->req.code, o->req.code_len);
+		function_feedback(one.result, o->req.code, o->req.code_len);
 		run_result_done(&res);
 	}
 	status = report(one.result, o);
@@ -238,9 +231,9 @@ int cmd_test(int argc, char **argv)
 	request_configured(&o.req);
 	defaults = o.req;
 	defaults.policy = POLICY_OFF;
-	o.req.limits.cpu_ms = 30000;
+	o.req.limits.cpu_ms = TEST_CPU_MS;
 	o.req.limits.wall_ms = 0;
-	o.req.limits.memory_bytes = 256ULL << 20;
+	o.req.limits.memory_bytes = TEST_MEMORY_BYTES;
 	if (cli_parse(&cmd_test_opts, argc, argv, &o, &rest, &arena, &status))
 		goto out;
 	if (!o.req.limits.wall_ms)

@@ -7,18 +7,21 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/field.h"
+
 #define LINE_MAX_BYTES (256U << 20)
 #define BLOCK	       (128U << 10)
 
 const struct dataset datasets[] = {
-	{ "humaneval", "HumanEval", true, false, "canonical_solution", 10000 },
-	{ "mbpp", "MBPP", false, false, "code", 10000 },
-	{ "humaneval+", "HumanEval+", true, true, "canonical_solution", 60000 },
-	{ "mbpp+", "MBPP+", true, true, "canonical_solution", 60000 },
-	{ "humaneval-x", "HumanEval-X, JavaScript", true, false, "canonical_solution", 10000, true },
-	{ "multipl-e", "MultiPL-E, JavaScript", true, false, "canonical_solution", 10000, true },
-	{ "quixbugs", "QuixBugs", false, false, "correct", 10000 },
-	{ "cases", "cases", false, false, "solution", 30000 },
+	{ "humaneval", "HumanEval", true, false, "canonical_solution", 10000, "python" },
+	{ "mbpp", "MBPP", false, false, "code", 10000, "python" },
+	{ "humaneval+", "HumanEval+", true, true, "canonical_solution", 60000, "python" },
+	{ "mbpp+", "MBPP+", true, true, "canonical_solution", 60000, "python" },
+	{ "humaneval-x", "HumanEval-X, JavaScript", true, false, "canonical_solution", 10000, "node", NULL, true },
+	{ "multipl-e", "MultiPL-E, JavaScript", true, false, "canonical_solution", 10000, "node", "js", true },
+	{ "multipl-e", "MultiPL-E, bash", true, false, "canonical_solution", 10000, "bash", "sh" },
+	{ "quixbugs", "QuixBugs", false, false, "correct", 10000, "python" },
+	{ "cases", "cases", false, false, "solution", 30000, "python" },
 	{ .name = NULL },
 };
 
@@ -30,102 +33,13 @@ const struct dataset *dataset_find(const char *name)
 	return NULL;
 }
 
-/* ---- fields ---- */
-
-static const char *skip_space(const char *p, const char *end)
-{
-	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-		p++;
-	return p;
-}
-
-/* Behind a string's last quote; NULL: it has none. */
-static const char *skip_string(const char *p, const char *end)
-{
-	for (p++; p < end; p++) {
-		if (*p == '\\')
-			p++;
-		else if (*p == '"')
-			return p + 1;
-	}
-	return NULL;
-}
-
-/* Behind a value. Brackets are only counted: whoever uses the value parses it. */
-static const char *skip_value(const char *p, const char *end)
-{
-	size_t depth = 0;
-
-	do {
-		p = skip_space(p, end);
-		if (p >= end)
-			return NULL;
-		if (*p == '"') {
-			p = skip_string(p, end);
-			if (!p)
-				return NULL;
-		} else if (*p == '[' || *p == '{') {
-			depth++;
-			p++;
-		} else if (*p == ']' || *p == '}') {
-			if (!depth--)
-				return NULL;
-			p++;
-		} else if (*p == ',' || *p == ':') {
-			if (!depth)
-				return NULL;
-			p++;
-		} else {
-			while (p < end && !strchr(",:]}[{\" \t\r\n", *p))
-				p++;
-		}
-	} while (depth);
-	return p;
-}
-
-bool dataset_field(const char *line, size_t len, const char *key, const char **at, size_t *n)
-{
-	const char *end = line + len, *p = skip_space(line, end);
-	size_t key_len = strlen(key);
-
-	if (p >= end || *p++ != '{')
-		return false;
-	for (;;) {
-		const char *name, *value;
-
-		p = skip_space(p, end);
-		if (p >= end || *p != '"')
-			return false;
-		name = p + 1;
-		p = skip_string(p, end);
-		if (!p)
-			return false;
-		bool match = (size_t)(p - 1 - name) == key_len && memcmp(name, key, key_len) == 0;
-		p = skip_space(p, end);
-		if (p >= end || *p++ != ':')
-			return false;
-		value = skip_space(p, end);
-		p = skip_value(value, end);
-		if (!p)
-			return false;
-		if (match) {
-			*at = value;
-			*n = (size_t)(p - value);
-			return true;
-		}
-		p = skip_space(p, end);
-		if (p >= end || *p++ != ',')
-			return false;
-	}
-}
-
 const char *dataset_text(const char *line, size_t len, const char *key, struct arena *a, size_t *n)
 {
 	const char *at, *out;
 	size_t size;
 	json_t *v;
 
-	if (!dataset_field(line, len, key, &at, &size))
+	if (!field_find(line, len, key, &at, &size))
 		return NULL;
 	if (*at != '"') {
 		if (n)
@@ -205,7 +119,7 @@ int dataset_next(struct dataset_lines *l, const char **line, size_t *len, struct
 			*len = end - l->at;
 			l->at = nl ? end + 1 : end;
 			from = l->at;
-			if (skip_space(*line, *line + *len) == *line + *len)
+			if (field_is_blank(*line, *len))
 				continue;
 			return 1;
 		}
@@ -274,6 +188,33 @@ static int index_tasks(struct dataset_tasks *t, const char *name, struct err *e)
 	return 0;
 }
 
+const char *dataset_id(const char *line, size_t len, struct arena *a)
+{
+	const char *id = dataset_text(line, len, "task_id", a, NULL);
+
+	return id ? id : dataset_text(line, len, "name", a, NULL);
+}
+
+/* Of a data set in several languages, one file has one. */
+static int choose_language(struct dataset_tasks *t, const char *line, size_t len, const char *name, size_t number, struct err *e)
+{
+	const char *word;
+
+	if (!t->kind->word)
+		return 0;
+	word = dataset_text(line, len, "language", &t->arena, NULL);
+	/* Who does not say means the first row. */
+	if (!word || strcmp(word, t->kind->word) == 0)
+		return 0;
+	for (const struct dataset *d = datasets; d->name && !t->count; d++)
+		if (strcmp(d->name, t->kind->name) == 0 && strcmp(d->word, word) == 0) {
+			t->kind = d;
+			return 0;
+		}
+	err_set(e, ERR_INPUT, t->count ? "%s, line %zu: language '%.20s' among tasks of another" : "%s, line %zu: language '%.20s' is not one that belljar grades", name, number, word);
+	return err_hint(e, "one file for each of js and sh");
+}
+
 int dataset_read(struct dataset_tasks *t, const struct dataset *kind, int fd, const char *name, struct err *e)
 {
 	struct dataset_lines *l = dataset_open(fd, e);
@@ -298,7 +239,9 @@ int dataset_read(struct dataset_tasks *t, const struct dataset *kind, int fd, co
 			}
 			t->list = more;
 		}
-		id = dataset_text(line, len, "task_id", &t->arena, NULL);
+		if ((rc = choose_language(t, line, len, name, number, e)) < 0)
+			break;
+		id = dataset_id(line, len, &t->arena);
 		if (!id) {
 			err_set(e, ERR_INPUT, "%s, line %zu: no 'task_id'", name, number);
 			rc = err_hint(e, "it must hold one task of %s a line", kind->title);

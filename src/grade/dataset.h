@@ -17,7 +17,9 @@ struct dataset {
 	bool two;	       /* two verdicts: the base inputs and the additional ones */
 	const char *reference; /* field with a solution that is right; after the prompt where there is one */
 	uint64_t cpu_ms;       /* of a sample, unless given */
-	bool js;	       /* samples and tests are JavaScript */
+	const char *language;  /* of the samples, a row of languages/ */
+	const char *word;      /* what the tasks call it in `language`, where the same data set has several; NULL: they do not say */
+	bool js;	       /* the tests are JavaScript */
 };
 
 extern const struct dataset datasets[];
@@ -31,7 +33,7 @@ struct dataset_task {
 };
 
 struct dataset_tasks {
-	const struct dataset *kind;
+	const struct dataset *kind; /* the row of the name that was asked for which has the tasks' language */
 	struct dataset_task *list;
 	size_t count;
 	uint32_t *index; /* hash table of positions + 1 */
@@ -42,11 +44,11 @@ struct dataset_tasks {
 /* Reads all tasks of a file (.jsonl, .jsonl.gz) that is open. */
 int dataset_read(struct dataset_tasks *t, const struct dataset *kind, int fd, const char *name, struct err *e);
 void dataset_done(struct dataset_tasks *t);
+/* The task that a line is, or is a sample of: `task_id`, or MultiPL-E's `name`. NULL: it does not say. */
+const char *dataset_id(const char *line, size_t len, struct arena *a);
 struct dataset_task *dataset_task(const struct dataset_tasks *t, const char *id);
 
-/* A field of the outermost object of a line, as it is written there; false: there is none, or it is no object. */
-bool dataset_field(const char *line, size_t len, const char *key, const char **at, size_t *n);
-/* The same as text, in the arena: a string's contents, a number's digits. NULL: there is none. */
+/* A field of the outermost object of a line as text, in the arena: a string's contents, a number's digits. NULL: there is none. */
 const char *dataset_text(const char *line, size_t len, const char *key, struct arena *a, size_t *n);
 
 /* Lines of a file that may be compressed. */

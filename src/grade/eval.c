@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/field.h"
 #include "grade/functions.h"
-#include "jar/root.h"
 #include "run/language.h"
 
 #define REASONS 32
@@ -266,7 +266,7 @@ static struct sample *make_sample(struct eval *v, const char *line, size_t len, 
 	s->number = v->read++;
 	s->line = arena_dup_len(&s->arena, line, len);
 	s->len = len;
-	id = dataset_text(line, len, "task_id", &s->arena, NULL);
+	id = dataset_id(line, len, &s->arena);
 	s->task = id ? dataset_task(&v->tasks, id) : NULL;
 	if (!s->task) {
 		err_set(e, ERR_INPUT, id ? "%s, line %zu: no task '%.60s' in %s" : "%s, line %zu: no 'task_id'", v->setup->samples_name, s->number + 1, id ? id : "",
@@ -275,15 +275,14 @@ static struct sample *make_sample(struct eval *v, const char *line, size_t len, 
 		return NULL;
 	}
 	request_copy(&s->grade.req, v->setup->request);
-	s->grade.req.language = v->setup->kind->js ? "node" : "python";
+	s->grade.req.language = v->setup->kind->language;
 	s->grade.req.client = NULL;
 	s->grade.ctx = s;
 	if (make_code(v, s, e) < 0 || request_resolve(&s->grade.req, &s->arena, e) < 0 || make_setup(s) < 0 || make_task(v, s) < 0) {
 		sample_free(s);
 		return NULL;
 	}
-	s->grade.req.driver = v->setup->kind->js ? ROOT_DRIVER_JS : ROOT_DRIVER_PY;
-	s->grade.req.code_name = v->setup->kind->js ? "solution.js" : "solution.py";
+	function_place(&s->grade.req, &s->arena);
 	return s;
 }
 
@@ -297,11 +296,11 @@ static int reference_line(struct eval *v, struct buf *out)
 	size_t n;
 
 	out->len = 0;
-	if (!dataset_field(t->line, t->len, "task_id", &at, &n))
+	if (!field_find(t->line, t->len, "task_id", &at, &n) && !field_find(t->line, t->len, "name", &at, &n))
 		return -1;
 	buf_str(out, "{\"task_id\": ");
 	buf_add(out, at, n);
-	if (!dataset_field(t->line, t->len, field, &at, &n))
+	if (!field_find(t->line, t->len, field, &at, &n))
 		return -1;
 	buf_str(out, d->prompt && !v->setup->field ? ", \"completion\": " : ", \"solution\": ");
 	buf_add(out, at, n);
@@ -355,7 +354,9 @@ static void done(void *ctx, struct grade_sample *g, const struct grade_outcome *
 	struct eval *v = ctx;
 	struct sample *s = g->ctx;
 
-	judge(v, s, o);
+	/* What was called off has no verdict: --resume takes it up again. */
+	if (!o->cancelled)
+		judge(v, s, o);
 	sample_free(s);
 }
 
@@ -376,16 +377,16 @@ static int resume(struct eval *v, struct err *e)
 	lseek(v->setup->out, 0, SEEK_SET);
 	while ((rc = dataset_next(l, &line, &len, e)) == 1) {
 		struct arena a = { 0 };
-		const char *id = dataset_text(line, len, "task_id", &a, NULL), *reason = NULL, *base = dataset_text(line, len, "base_status", &a, NULL), *at;
+		const char *id = dataset_id(line, len, &a), *reason = NULL, *base = dataset_text(line, len, "base_status", &a, NULL), *at;
 		struct dataset_task *t = id ? dataset_task(&v->tasks, id) : NULL;
 		size_t n;
-		bool passed = dataset_field(line, len, "passed", &at, &n) && n == 4;
+		bool passed = field_find(line, len, "passed", &at, &n) && n == 4;
 
-		if (good + (off_t)len + 1 > end || !t || !dataset_field(line, len, "passed", &at, &n)) {
+		if (good + (off_t)len + 1 > end || !t || !field_find(line, len, "passed", &at, &n)) {
 			arena_free(&a);
 			break;
 		}
-		if (dataset_field(line, len, "belljar", &at, &n))
+		if (field_find(line, len, "belljar", &at, &n))
 			reason = dataset_text(at, n, "reason", &a, NULL);
 		count(v, t, passed, base ? strcmp(base, "pass") == 0 : passed, reason ? reason : "failed");
 		good += (off_t)len + 1;
@@ -509,6 +510,7 @@ int eval_run(struct eval_setup *s, struct err *e)
 	v.text.max = SIZE_MAX / 2;
 	if (dataset_read(&v.tasks, s->kind, s->data, s->data_name, e) < 0)
 		return 2;
+	s->kind = v.tasks.kind;
 	if (!s->references && !(v.lines = dataset_open(s->samples, e)))
 		return 125;
 	if (s->resume && resume(&v, e) < 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grade/feedback.h"
 #include "jar/root.h"
 #include "run/language.h"
 
@@ -46,22 +47,12 @@ static const struct function_language *function_language(const struct language *
 	return NULL;
 }
 
-int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e)
+const struct function_language *function_place(struct request *r, struct arena *a)
 {
-	struct request *r = &s->req;
-	json_t *head = json_object();
-	char *text;
-	size_t n;
-
-	if (!head)
-		return err_set(e, ERR_INTERNAL, "no memory");
 	const struct function_language *l = function_language(r->lang);
 
-	if (!l) {
-		json_decref(head);
-		err_set(e, ERR_USAGE, "function tests are for python, javascript and bash, not %s", r->lang->name);
-		return err_hint(e, "belljar judge tests programs of any language by what they print");
-	}
+	if (!l)
+		return NULL;
 	/* The driver's language is the jar's. */
 	r->lang = language_find(l->driver_language);
 	r->driver = l->driver;
@@ -78,12 +69,31 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 		r->code_len = 0;
 		r->code_name = "belljar_driver.py";
 	}
+	return l;
+}
+
+int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e)
+{
+	struct request *r = &s->req;
+	json_t *head = json_object();
+	char *text;
+	size_t n;
+
+	if (!head)
+		return err_set(e, ERR_INTERNAL, "no memory");
+	const struct function_language *l = function_place(r, a);
+
+	if (!l) {
+		json_decref(head);
+		err_set(e, ERR_USAGE, "function tests are for python, javascript and bash, not %s", r->lang->name);
+		return err_hint(e, "belljar judge tests programs of any language by what they print");
+	}
 	set(head, "language", json_string(l->word));
 	set(head, "path", json_sprintf("/workspace/%s", l->file));
 	set(head, "fresh", json_boolean(l->fresh && !t->shared));
 	if (t->setup && !l->setup) {
 		json_decref(head);
-		return err_set(e, ERR_USAGE, "--setup is not for %s", l->word);
+		return err_set(e, ERR_USAGE, "setup code is not for %s", l->word);
 	}
 	if (t->setup) {
 		struct request_file *files = arena_alloc(a, (r->file_count + 1) * sizeof(*files));
@@ -227,7 +237,7 @@ json_t *function_result(const struct grade_outcome *o, struct err *e)
 	}
 	bad = json_object_get(report, "bad");
 	if (bad) {
-		err_set(e, ERR_INPUT, "--cases: %.300s", json_string_value(bad));
+		err_set(e, ERR_INPUT, "%.300s", json_string_value(bad));
 		json_decref(report);
 		return NULL;
 	}
@@ -255,6 +265,13 @@ json_t *function_result(const struct grade_outcome *o, struct err *e)
 	set(out, "test_results", rows);
 	json_decref(report);
 	return out;
+}
+
+void function_feedback(json_t *result, const char *code, size_t len)
+{
+	json_t *f = feedback_make(result, (struct span){ code, len });
+
+	set(result, "feedback", f);
 }
 
 json_t *function_program_result(const struct result *r, bool has_function)

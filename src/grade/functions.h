@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "grade/grader.h"
+#include "grade/pairs.h"
 
 #define FUNCTIONS_SETUP "belljar_setup.py" /* where setup code is in /workspace */
 
@@ -19,10 +19,16 @@ struct function_test {
 	uint64_t case_ms;	 /* CPU time of one case */
 };
 
+struct function_language;
+
+/* A resolved request for a solution becomes one for a driver that answers calls of it: how its language is called, NULL: not at all. */
+const struct function_language *function_place(struct request *r, struct arena *a);
 /* Turns a resolved request for a solution into a sample; everything is in the arena. */
 int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e);
-/* The result object of what came of it. A cases file that is bad gives NULL and the error. */
+/* The result object of what came of it. Cases that are bad give NULL and the error (ERR_INPUT), which names the case and its field. */
 json_t *function_result(const struct grade_outcome *o, struct err *e);
+/* Adds `feedback`: what an agent needs to put it right. */
+void function_feedback(json_t *result, const char *code, size_t len);
 /* The same for a solution that was run as a program, without cases. */
 json_t *function_program_result(const struct result *r, bool has_function);
 

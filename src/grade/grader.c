@@ -1,67 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grading: a candidate in one jar, what is expected in another, and data between them. */
+/* Grading of many samples, on a loop and a pool of its own. */
 #include "grade/grader.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "grade/frames.h"
-#include "jar/root.h"
 #include "run/pool.h"
 #include "run/run.h"
-#include "run/state.h"
-
-/*
- * Theory of operation
- *
- * A pair is a verifier and a candidate, each in a jar of its own. The verifier lives on from sample to sample: only trusted code ever runs in it.
- * The candidate's jar is fresh for every sample. Neither knows of the other; we pass frames on, and never look into an answer:
- *
- *	verifier says   C ms frame   ask the candidate, who has that long       N   a new jar for the same candidate
- *	                R json       the report: the sample is done; the first one says that the verifier is ready
- *	we say to it    T json       a task       A frame   the candidate's answer       X json   its jar has ended, and why
- *
- * Somebody is always to move, and has a deadline: a candidate that does not answer is ended, a verifier that does not go on is replaced.
- */
-
-#define VERIFIER_MS	120000 /* its own work before it asks */
-#define ANSWER_MS	30000  /* and with an answer; its own patience with one ends long before (src/guest/python/verifier.py) */
-#define END_MS		2000   /* for a candidate that has been told that nothing more will come */
-#define TICK_MS		100
-#define ANSWER_MAX	(64U << 20)
-
-enum side_id { VERIFIER, CANDIDATE, SIDES };
-
-struct pair {
-	struct grading *g;
-	struct side {
-		struct run run;
-		struct result res;
-		struct arena arena;
-		struct frames frames;
-		bool up;      /* its run is under way */
-		bool over;    /* it has just ended: dealt with at the end of the round */
-	} side[SIDES];
-	struct request verifier_req;
-	bool ready;	      /* the verifier waits for a task */
-	struct grade_sample *sample;
-	bool again;	      /* a new jar for the candidate when the old one is gone */
-	bool reported;	      /* only the candidate's end is still missing */
-	bool told;	      /* the verifier was told that the candidate is gone */
-	bool late;	      /* we ended it because it did not answer */
-	bool answered;	      /* it has said something */
-	unsigned broken;      /* verifiers that ended by themselves in a row */
-	uint64_t end_ns;      /* when the sample has had all its time, whatever its jars have left */
-	uint64_t due_ns;      /* when whoever is to move is late; 0: nobody is */
-	struct buf unsent;    /* questions to a candidate whose jar is not there yet */
-	struct grade_outcome out;
-	struct buf report;
-};
 
 struct grading {
 	const struct grade_setup *setup;
@@ -69,410 +17,41 @@ struct grading {
 	struct pool pool;
 	struct ledger ledger;
 	struct watch signals;
-	struct pair *pairs;
-	size_t busy;
+	struct pairs pairs;
 	bool ended; /* there are no more samples */
 	unsigned signalled;
-	struct err *err;
 	bool failed;
 };
 
-static void begin_candidate(struct pair *p);
-
-/* ---- frames ---- */
-
-static void send_frame(struct run *x, char kind, const void *data, size_t len)
+static uint64_t keep(void *ctx, struct grade_sample *s, const struct result *res)
 {
-	uint32_t n = (uint32_t)len + (kind ? 1 : 0);
-	unsigned char head[5] = { (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16), (unsigned char)(n >> 24), (unsigned char)kind };
+	struct grading *g = ctx;
 
-	run_say(x, head, kind ? 5 : 4);
-	run_say(x, data, len);
+	return ledger_put(&g->ledger, &s->req, res);
 }
 
-static void due_in(struct pair *p, uint64_t ms)
+static void done(void *ctx, struct grade_sample *s, const struct grade_outcome *o)
 {
-	p->due_ns = clock_mono_ns() + ms * NS_PER_MS;
+	const struct grade_setup *setup = ((struct grading *)ctx)->setup;
+
+	setup->done(setup->ctx, s, o);
 }
 
-/* ---- the candidate ---- */
-
-/* Why its jar has ended, for the verifier. */
-static void tell_gone(struct pair *p)
+static bool is_stopping(const struct grading *g)
 {
-	static const struct {
-		enum run_reason reason;
-		const char *word;
-	} words[] = {
-		{ REASON_WALL_TIME, "timeout" }, { REASON_CPU_TIME, "timeout" }, { REASON_MEMORY, "memory" }, { REASON_OUTPUT, "output" }, { REASON_EXITED, "exited" },
-		{ REASON_SIGNAL, "crashed" }, { REASON_SYSCALL, "crashed" }, { REASON_POLICY, "policy" },
-	};
-	const struct verdict *v = &p->side[CANDIDATE].res.verdict;
-	const char *word = p->late ? "timeout" : "crashed";
-	char text[700], *q = text;
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && !p->late; i++)
-		if (words[i].reason == v->reason)
-			word = words[i].word;
-	q += snprintf(q, sizeof(text), "{\"reason\":\"%s\",\"detail\":\"", word);
-	if (p->late)
-		q += snprintf(q, 100, "it did not answer in time");
-	else if (v->status == STATUS_COMPLETED && v->exited)
-		q += snprintf(q, 100, "its process ended with exit code %d before it answered", v->exit_code);
-	else
-		for (const char *s = v->error; *s && q < text + sizeof(text) - 8; s++)
-			*q++ = *s == '"' || *s == '\\' || (unsigned char)*s < 32 ? ' ' : *s;
-	q += snprintf(q, 8, "\"}");
-	p->told = true;
-	send_frame(&p->side[VERIFIER].run, 'X', text, (size_t)(q - text));
-	due_in(p, VERIFIER_MS);
+	return g->ended || g->signalled || g->pool.dead || g->failed || g->pairs.failed;
 }
 
-static void sample_done(struct pair *p);
-
-static void candidate_said(struct run *x, const char *data, size_t len)
+static void take_samples(struct grading *g)
 {
-	struct side *s = CONTAINER_OF(x, struct side, run);
-	struct pair *p = CONTAINER_OF(s, struct pair, side[CANDIDATE]);
-	const char *frame;
-	size_t n;
+	while (!is_stopping(g) && pairs_in_hand(&g->pairs) < g->setup->jobs && !ledger_refuses(&g->ledger)) {
+		struct grade_sample *s = g->setup->next(g->setup->ctx);
 
-	frames_add(&s->frames, data, len);
-	while (frames_next(&s->frames, &frame, &n))
-		if (!p->reported && !p->told) {
-			p->answered = true;
-			send_frame(&p->side[VERIFIER].run, 'A', frame, n);
-			due_in(p, ANSWER_MS);
-		}
-	if (s->frames.bad && !p->reported && !p->told) {
-		/* Nothing that it says from now on can be told apart. */
-		static const char why[] = "{\"reason\":\"tampering\",\"detail\":\"something on the driver's channel is no answer\"}";
-
-		p->told = true;
-		send_frame(&p->side[VERIFIER].run, 'X', why, sizeof(why) - 1);
-		due_in(p, VERIFIER_MS);
-		run_cancel(x);
-	}
-}
-
-static void begin_candidate(struct pair *p)
-{
-	struct side *s = &p->side[CANDIDATE];
-	uint32_t number = (uint32_t)(p - p->g->pairs) * 2 + 2;
-
-	p->again = p->told = p->late = false;
-	s->up = true;
-	s->over = false;
-	p->out.jars++;
-	frames_init(&s->frames, ANSWER_MAX);
-	memset(&s->res, 0, sizeof(s->res));
-	result_begin(&s->res);
-	run_begin_pooled(&s->run, &p->sample->req, &p->g->pool, number, &s->arena, &s->res);
-	if (p->unsent.len && s->up) {
-		run_say(&s->run, p->unsent.data, p->unsent.len);
-		p->unsent.len = 0;
-	}
-}
-
-static void on_candidate_end(struct pair *p)
-{
-	struct side *s = &p->side[CANDIDATE];
-	const struct jar_evidence *ev = &s->res.run.evidence;
-	uint64_t memory = ev->cg.memory_peak_bytes;
-
-	s->up = false;
-	p->out.ticket = ledger_put(&p->g->ledger, &p->sample->req, &s->res);
-	p->out.oom_kills += ev->cg.oom_kills;
-	p->out.cpu_ns += ev->cg.cpu_ns ? ev->cg.cpu_ns : ev->rusage_cpu_ns;
-	if (memory > p->out.max_memory_bytes)
-		p->out.max_memory_bytes = memory;
-	p->out.elapsed_ns += ev->ended_ns - ev->started_ns;
-	if (p->again) {
-		run_result_done(&s->res);
-		arena_reset(&s->arena);
-		begin_candidate(p);
-	} else if (p->reported) {
-		sample_done(p);
-	} else if (s->res.verdict.status == STATUS_ERROR && s->res.verdict.reason != REASON_POLICY) {
-		/* Nothing of it ran: that says nothing about the candidate. */
-		err_set(&p->out.failure, ERR_INTERNAL, "%s", s->res.verdict.error);
-		err_hint(&p->out.failure, "%s", s->res.verdict.hint);
-		tell_gone(p);
-	} else if (!p->told) {
-		tell_gone(p);
-	}
-}
-
-/* ---- the verifier ---- */
-
-static uint32_t get_u32(const char *at)
-{
-	const unsigned char *p = (const unsigned char *)at;
-
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-/* A question for the candidate: as it is. */
-static void pass_on(struct pair *p, const char *data, size_t len)
-{
-	struct side *s = &p->side[CANDIDATE];
-
-	if (len < 4)
-		return;
-	due_in(p, get_u32(data) + (uint64_t)(p->again ? END_MS : 0));
-	if (p->again || !s->up) {
-		if (!p->again) {
-			if (!p->told)
-				tell_gone(p);
-			else
-				due_in(p, ANSWER_MS);
-			return;
-		}
-		uint32_t n = (uint32_t)len - 4;
-		unsigned char head[4] = { (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16), (unsigned char)(n >> 24) };
-
-		buf_add(&p->unsent, head, 4);
-		buf_add(&p->unsent, data + 4, n);
-		return;
-	}
-	if (!p->told)
-		send_frame(&s->run, 0, data + 4, len - 4);
-}
-
-/* The limits are the sample's, not each jar's. */
-static bool out_of_time(const struct pair *p)
-{
-	const struct jar_limits *l = &p->sample->req.limits;
-
-	return clock_mono_ns() >= p->end_ns || (l->cpu_ms && p->out.cpu_ns >= l->cpu_ms * NS_PER_MS);
-}
-
-static void tell_no_time(struct pair *p)
-{
-	static const char why[] = "{\"reason\":\"timeout\",\"detail\":\"the time for all cases is over\"}";
-
-	p->told = true;
-	send_frame(&p->side[VERIFIER].run, 'X', why, sizeof(why) - 1);
-	due_in(p, ANSWER_MS);
-}
-
-static void on_verifier_frame(struct pair *p, const char *data, size_t len)
-{
-	struct side *c = &p->side[CANDIDATE];
-
-	if (!len)
-		return;
-	switch (data[0]) {
-	case 'C':
-		if (p->sample && !p->reported)
-			pass_on(p, data + 1, len - 1);
-		break;
-	case 'N':
-		if (!p->sample || p->reported)
-			break;
-		p->unsent.len = 0;
-		if (out_of_time(p)) {
-			send_frame(&p->side[VERIFIER].run, 'Y', "", 0);
-			tell_no_time(p);
-			break;
-		}
-		/* What comes after this is the new one's. */
-		send_frame(&p->side[VERIFIER].run, 'Y', "", 0);
-		if (c->up) {
-			p->again = true;
-			run_cancel(&c->run);
-		} else {
-			run_result_done(&c->res);
-			arena_reset(&c->arena);
-			begin_candidate(p);
-		}
-		break;
-	case 'R':
-		p->broken = 0;
-		if (!p->sample) {
-			p->ready = true;
-			p->due_ns = 0;
-			break;
-		}
-		p->reported = true;
-		p->report.len = 0;
-		buf_add(&p->report, data + 1, len - 1);
-		if (c->up) {
-			due_in(p, END_MS);
-			run_hang_up(&c->run);
-		} else {
-			sample_done(p);
-		}
-		break;
-	default:
-		break;
-	}
-}
-
-static void verifier_said(struct run *x, const char *data, size_t len)
-{
-	struct side *s = CONTAINER_OF(x, struct side, run);
-	struct pair *p = CONTAINER_OF(s, struct pair, side[VERIFIER]);
-	const char *frame;
-	size_t n;
-
-	frames_add(&s->frames, data, len);
-	while (frames_next(&s->frames, &frame, &n))
-		on_verifier_frame(p, frame, n);
-}
-
-static void begin_verifier(struct pair *p)
-{
-	struct side *s = &p->side[VERIFIER];
-	uint32_t number = (uint32_t)(p - p->g->pairs) * 2 + 1;
-
-	s->up = true;
-	s->over = p->ready = false;
-	frames_init(&s->frames, FRAME_MAX);
-	arena_reset(&s->arena);
-	memset(&s->res, 0, sizeof(s->res));
-	state_new_id(s->res.execution_id);
-	due_in(p, VERIFIER_MS);
-	run_begin_pooled(&s->run, &p->verifier_req, &p->g->pool, number, &s->arena, &s->res);
-}
-
-static void show_last_words(struct pair *p, const struct side *s)
-{
-	struct buf text = BUF_INIT(1 << 20);
-
-	if (s->res.run.there && output_view(&s->res.run.out[1], &text) == 0 && text.len)
-		err_hint(p->g->err, "its last words: %.200s", text.data + (text.len > 200 ? text.len - 200 : 0));
-	else
-		err_hint(p->g->err, "belljar doctor");
-	buf_done(&text);
-}
-
-static void on_verifier_end(struct pair *p)
-{
-	struct side *s = &p->side[VERIFIER];
-
-	s->up = p->ready = false;
-	if (p->sample && !p->reported) {
-		static const char lost[] = "{\"passed\":false,\"result\":\"failed: tampering\",\"reason\":\"tampering\",\"results\":[],"
-					   "\"detail\":\"an answer that could not be looked at: the verifier ran out of time or memory with it\"}";
-
-		p->reported = true;
-		p->report.len = 0;
-		/* Trusted code with an answer in its hands: that was too much for it. Without one it is our own failure. */
-		if (p->answered)
-			buf_add(&p->report, lost, sizeof(lost) - 1);
+		if (s)
+			pairs_put(&g->pairs, s);
 		else
-			err_set(&p->out.failure, ERR_INTERNAL, "the verifier ended: %s", s->res.verdict.error[0] ? s->res.verdict.error : "it exited");
-		if (p->side[CANDIDATE].up)
-			run_cancel(&p->side[CANDIDATE].run);
-		else
-			sample_done(p);
+			g->ended = true;
 	}
-	p->broken = p->answered ? 0 : p->broken + 1;
-	if (p->broken > 3 && !p->g->failed) {
-		p->g->failed = true;
-		err_set(p->g->err, ERR_INTERNAL, "verifiers do not stay: %s", s->res.verdict.error[0] ? s->res.verdict.error : "the last one exited");
-		show_last_words(p, s);
-	}
-	run_result_done(&s->res);
-}
-
-/* ---- samples ---- */
-
-static void begin_sample(struct pair *p, struct grade_sample *sample)
-{
-	p->sample = sample;
-	p->reported = p->answered = false;
-	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
-	p->ready = false;
-	p->unsent.len = 0;
-	memset(&p->out, 0, sizeof(p->out));
-	p->g->busy++;
-	begin_candidate(p);
-	send_frame(&p->side[VERIFIER].run, 'T', sample->task, sample->task_len);
-	due_in(p, VERIFIER_MS);
-}
-
-static void sample_done(struct pair *p)
-{
-	struct grade_sample *sample = p->sample;
-
-	p->sample = NULL;
-	p->due_ns = 0;
-	p->g->busy--;
-	p->out.report = p->report.len ? p->report.data : NULL;
-	p->out.report_len = p->report.len;
-	p->out.result = &p->side[CANDIDATE].res;
-	p->g->setup->done(p->g->setup->ctx, sample, &p->out);
-	run_result_done(&p->side[CANDIDATE].res);
-	arena_reset(&p->side[CANDIDATE].arena);
-	if (p->report.cap > 1U << 20)
-		buf_done(&p->report);
-	p->ready = p->side[VERIFIER].up;
-}
-
-static void begin_some(struct grading *g)
-{
-	for (size_t i = 0; i < g->setup->jobs && !g->ended && !g->signalled && !g->pool.dead && !g->failed; i++) {
-		struct pair *p = &g->pairs[i];
-
-		if (p->sample || ledger_refuses(&g->ledger))
-			continue;
-		if (!p->side[VERIFIER].up) {
-			begin_verifier(p);
-		} else if (p->ready) {
-			struct grade_sample *s = g->setup->next(g->setup->ctx);
-
-			if (s)
-				begin_sample(p, s);
-			else
-				g->ended = true;
-		}
-	}
-}
-
-/* Whoever is late. */
-static void look_at_clock(struct grading *g)
-{
-	uint64_t now = clock_mono_ns();
-
-	for (size_t i = 0; i < g->setup->jobs; i++) {
-		struct pair *p = &g->pairs[i];
-		struct side *c = &p->side[CANDIDATE];
-
-		if (!p->due_ns || now < p->due_ns)
-			continue;
-		if (c->up && !p->late) {
-			p->late = true;
-			due_in(p, VERIFIER_MS);
-			run_cancel(&c->run);
-		} else if (p->side[VERIFIER].up) {
-			p->due_ns = 0;
-			run_cancel(&p->side[VERIFIER].run);
-		}
-	}
-}
-
-/* Ends are dealt with here: no structure is used anew while events of its past may still be in hand. */
-static void deal_with_ends(struct grading *g)
-{
-	for (size_t i = 0; i < g->setup->jobs; i++) {
-		struct pair *p = &g->pairs[i];
-
-		for (int k = SIDES; k-- > 0;)
-			while (p->side[k].over) {
-				p->side[k].over = false;
-				if (k == VERIFIER)
-					on_verifier_end(p);
-				else
-					on_candidate_end(p);
-			}
-	}
-}
-
-static void on_finished(struct run *x)
-{
-	CONTAINER_OF(x, struct side, run)->over = true;
 }
 
 static void on_signal(struct watch *w, uint32_t events)
@@ -483,10 +62,8 @@ static void on_signal(struct watch *w, uint32_t events)
 	(void)events;
 	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	g->signalled++;
-	for (size_t i = 0; i < g->setup->jobs && g->signalled > 1; i++)
-		if (g->pairs[i].side[CANDIDATE].up)
-			run_cancel(&g->pairs[i].side[CANDIDATE].run);
+	if (++g->signalled > 1)
+		pairs_cancel(&g->pairs);
 }
 
 static void notice(struct pool *pool, const struct err *e)
@@ -497,28 +74,8 @@ static void notice(struct pool *pool, const struct err *e)
 		fprintf(stderr, "belljar: %s%s%s\n", e->msg, e->hint[0] ? "; " : "", e->hint);
 }
 
-/* ---- the whole ---- */
-
-/* A program of the jar's own root, with room to work. */
-static void verifier_request(struct pair *p, const struct grade_setup *s)
-{
-	static const char *const python[] = { "/usr/bin/python3", "-I", ROOT_VERIFIER_PY }, *const js[] = { "/usr/bin/node", ROOT_VERIFIER_JS };
-	struct request *r = &p->verifier_req;
-
-	request_copy(r, s->defaults);
-	r->language = NULL;
-	r->argv.v = (const char **)(void *)(s->js ? js : python);
-	r->argv.n = s->js ? 2 : 3;
-	r->limits.wall_ms = 86400000;
-	r->limits.cpu_ms = 0;
-	r->limits.memory_bytes = 2ULL << 30;
-	r->limits.cpus_milli = 1000;
-	r->limits.log_bytes = 1 << 20;
-}
-
 static int begin(struct grading *g, struct err *e)
 {
-	static const struct run_options to_verifier = { .said = verifier_said }, to_candidate = { .said = candidate_said, .receipts = true };
 	const struct grade_setup *s = g->setup;
 	sigset_t set;
 
@@ -528,9 +85,6 @@ static int begin(struct grading *g, struct err *e)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	g->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal };
-	g->pairs = calloc(s->jobs, sizeof(*g->pairs));
-	if (!g->pairs)
-		return err_set(e, ERR_INTERNAL, "no memory for %zu samples at once", s->jobs);
 	if (loop_init(&g->loop, e) < 0)
 		return -1;
 	if (loop_want(&g->loop, &g->signals, EPOLLIN) < 0)
@@ -538,38 +92,16 @@ static int begin(struct grading *g, struct err *e)
 	if (pool_init(&g->pool, &g->loop, s->keeper, &s->open, notice, e) < 0)
 		return -1;
 	ledger_begin(&g->ledger, &g->loop, &s->ledger);
-	for (size_t i = 0; i < s->jobs; i++) {
-		struct pair *p = &g->pairs[i];
-
-		p->g = g;
-		p->report.max = FRAME_MAX;
-		p->unsent.max = FRAME_MAX * 2ULL;
-		verifier_request(p, s);
-		run_init(&p->side[VERIFIER].run, &g->loop, &to_verifier, on_finished);
-		run_init(&p->side[CANDIDATE].run, &g->loop, &to_candidate, on_finished);
-	}
-	return 0;
+	return pairs_init(&g->pairs, &(struct pairs_setup){ .loop = &g->loop, .pool = &g->pool, .count = s->jobs, .number = 1, .defaults = s->defaults,
+			  .js = s->js, .keep = keep, .done = done, .ctx = g }, e);
 }
 
 static void end(struct grading *g)
 {
-	for (size_t i = 0; g->pairs && i < g->setup->jobs; i++) {
-		struct pair *p = &g->pairs[i];
-
-		for (int k = 0; k < SIDES; k++) {
-			if (p->side[k].up)
-				run_cancel(&p->side[k].run);
-			frames_done(&p->side[k].frames);
-			buf_done(&p->side[k].run.say);
-			arena_free(&p->side[k].arena);
-		}
-		buf_done(&p->unsent);
-		buf_done(&p->report);
-	}
+	pairs_done(&g->pairs);
 	pool_done(&g->pool);
 	watch_close(&g->signals);
 	loop_done(&g->loop);
-	free(g->pairs);
 }
 
 static struct grading g;
@@ -585,22 +117,25 @@ int grade_all(const struct grade_setup *s, struct err *e)
 
 	memset(&g, 0, sizeof(g));
 	g.setup = s;
-	g.err = e;
 	if (begin(&g, e) < 0)
 		return 125;
-	begin_some(&g);
-	while (g.busy || (!g.ended && !g.signalled && !g.pool.dead && !g.failed)) {
-		loop_wait(&g.loop, TICK_MS);
-		deal_with_ends(&g);
-		look_at_clock(&g);
-		deal_with_ends(&g);
-		begin_some(&g);
+	take_samples(&g);
+	pairs_round(&g.pairs);
+	while (pairs_in_hand(&g.pairs) || !is_stopping(&g)) {
+		loop_wait(&g.loop, PAIRS_TICK_MS);
+		pairs_round(&g.pairs);
+		take_samples(&g);
+		pairs_round(&g.pairs);
 		if (s->tick)
 			s->tick(s->ctx);
 		if (g.pool.dead && !g.failed) {
 			g.failed = true;
 			err_set(e, ERR_INTERNAL, "belljar-keeper ended unexpectedly");
 			err_hint(e, "start it again; results that were written are kept");
+		}
+		if (g.pairs.failed && !g.failed) {
+			g.failed = true;
+			*e = g.pairs.err;
 		}
 		if (ledger_refuses(&g.ledger) && !g.failed) {
 			g.failed = true;

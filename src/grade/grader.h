@@ -1,31 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grading: a candidate in one jar, what is expected in another, and data between them. */
+/* Grading of many samples, on a loop and a pool of its own. */
 #ifndef BELLJAR_GRADE_GRADER_H
 #define BELLJAR_GRADE_GRADER_H
 
+#include "grade/pairs.h"
 #include "keeper/pool_proto.h"
 #include "run/ledger.h"
-#include "run/result.h"
-
-/* One solution and what is to be asked of it. The caller owns all of it until `done`. */
-struct grade_sample {
-	struct request req;	/* resolved: language, code, files, limits; code_name is what the driver loads */
-	const char *task;	/* for the verifier: JSON (src/guest/python/verifier.py) */
-	size_t task_len;
-	void *ctx;		/* the caller's */
-};
-
-/* What came of it. */
-struct grade_outcome {
-	const char *report;	/* the verifier's words: JSON; NULL: there are none, see `failure` */
-	size_t report_len;
-	struct err failure;	/* belljar's own */
-	/* of the candidate's jars, the last one's where there were several */
-	const struct result *result;
-	unsigned jars;
-	uint64_t ticket;	/* of its receipts: what is told of it waits for grade_settled() */
-	uint64_t oom_kills, cpu_ns, max_memory_bytes, elapsed_ns; /* of all of them */
-};
 
 struct grade_setup {
 	struct pool_open open;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/field.h"
 #include "run/account.h"
 #include "run/lines.h"
 #include "run/queue.h"
@@ -50,6 +51,8 @@ struct task {
 	struct arena arena;
 	struct request req;
 	uint64_t line;
+	const struct batch_kind *kind; /* NULL: a run */
+	void *more;		       /* the kind's */
 };
 
 /* A run under way. */
@@ -60,6 +63,9 @@ struct slot {
 	struct slot *next; /* of the finished, or free, ones */
 	unsigned sweep;	   /* the number of the sweep before which it began */
 	struct batch *batch;
+	struct batch_job job; /* of a task that has a kind: in place of the run */
+	struct parts *parts;  /* its receipts; NULL: none yet */
+	char execution_id[32]; /* of its last jar */
 };
 
 /* A result that waits for its turn. */
@@ -71,10 +77,23 @@ struct held {
 /* A result whose receipt is on its way. */
 struct waiting {
 	struct waiting *next;
+	struct parts *parts; /* one receipt of several, whose line is there; NULL: the only one */
 	uint64_t seq;
 	size_t len;
 	char text[];
 };
+
+/* The receipts of a line that several jars worked for. */
+struct parts {
+	size_t left;		   /* on their way */
+	bool ended;		   /* there will be no more */
+	bool failed;
+	struct err err;		   /* why */
+	struct receipt_place last;
+	struct waiting *line;	   /* NULL: nothing waits for them (any more) */
+};
+
+#define KINDS_MAX 4
 
 struct batch {
 	const struct batch_setup *setup;
@@ -88,7 +107,8 @@ struct batch {
 	struct queue queue;
 	struct task *free_tasks;
 	struct slot *slots, *free_slots, *finished;
-	size_t running;
+	size_t running, jobs; /* jobs: those of them that have a kind */
+	bool opened[KINDS_MAX];
 	unsigned sweep; /* how often the slots were looked through for runs that last */
 	bool sweeping;	/* there may be such */
 	uint64_t swept_ns;
@@ -225,29 +245,41 @@ static void end_line(struct batch *b, uint64_t seq, const struct receipt_place *
 	deliver(b, seq);
 }
 
-static bool take_waiting(struct batch *b, struct waiting **out)
+/* Its text is in `scratch` afterwards. */
+static void unpack(struct batch *b, const struct waiting *w)
+{
+	b->waiting_bytes -= w->len;
+	b->scratch.len = 0;
+	buf_add(&b->scratch, w->text, w->len);
+}
+
+static struct waiting *take_waiting(struct batch *b)
 {
 	struct waiting *w = b->waiting;
 
 	if (!w)
-		return false;
+		return NULL;
 	b->waiting = w->next;
 	if (!b->waiting)
 		b->last_waiting = &b->waiting;
-	b->waiting_bytes -= w->len;
-	b->scratch.len = 0;
-	buf_add(&b->scratch, w->text, w->len);
-	*out = w;
-	return true;
+	unpack(b, w);
+	return w;
 }
+
+static void part_settled(struct batch *b, struct parts *p);
 
 static void give_kept(struct batch *b, const struct receipt_place *place)
 {
-	struct waiting *w;
+	struct waiting *w = take_waiting(b);
 
-	if (!take_waiting(b, &w))
+	if (!w)
 		return;
-	end_line(b, w->seq, place, NULL);
+	if (w->parts) {
+		w->parts->last = *place;
+		part_settled(b, w->parts);
+	} else {
+		end_line(b, w->seq, place, NULL);
+	}
 	free(w);
 }
 
@@ -272,17 +304,54 @@ static void end_unkept(struct batch *b, uint64_t seq, const char *why)
 	end_line(b, seq, &none, why);
 }
 
+/* All receipts of a line have been answered: it can be told. */
+static void end_parts(struct batch *b, struct parts *p, uint64_t seq)
+{
+	if (p->failed)
+		end_unkept(b, seq, p->err.msg);
+	else
+		end_line(b, seq, &p->last, NULL);
+	free(p);
+}
+
+static void part_settled(struct batch *b, struct parts *p)
+{
+	struct waiting *line = p->line;
+
+	if (--p->left || !p->ended)
+		return;
+	if (!line) {
+		free(p);
+		return;
+	}
+	unpack(b, line);
+	end_parts(b, p, line->seq);
+	free(line);
+}
+
+static void part_failed(struct parts *p, const struct err *e)
+{
+	if (!p->failed)
+		p->err = *e;
+	p->failed = true;
+}
+
 static void give_unkept(struct batch *b, const struct err *e)
 {
-	struct waiting *w;
+	struct waiting *w = take_waiting(b);
 
-	if (!take_waiting(b, &w))
+	if (!w)
 		return;
 	if (b->setup->audit == AUDIT_REQUIRED && !b->refusing) {
 		b->store_err = *e;
 		b->refusing = true;
 	}
-	end_unkept(b, w->seq, e->msg);
+	if (w->parts) {
+		part_failed(w->parts, e);
+		part_settled(b, w->parts);
+	} else {
+		end_unkept(b, w->seq, e->msg);
+	}
 	free(w);
 }
 
@@ -413,37 +482,65 @@ static void end_store(struct batch *b)
 	watch_close(&b->store);
 }
 
+/* A line, in `scratch`, that waits for something. */
+static struct waiting *pack(struct batch *b, uint64_t seq, size_t len)
+{
+	struct waiting *w = malloc(sizeof(*w) + len);
+
+	if (!w)
+		abort(); /* a front without memory has nothing to say */
+	w->next = NULL;
+	w->parts = NULL;
+	w->seq = seq;
+	w->len = len;
+	if (len)
+		memcpy(w->text, b->scratch.data, len);
+	b->waiting_bytes += len;
+	return w;
+}
+
+/* A receipt goes to the store, and `w` waits for the answer. */
+static void send_receipt(struct batch *b, const struct receipt *r, struct waiting *w)
+{
+	if (writer_put(r, &b->to_store) < 0)
+		abort(); /* a front without memory has nothing to say */
+	*b->last_waiting = w;
+	b->last_waiting = &w->next;
+	if (!b->gathered++)
+		b->gather_ns = clock_mono_ns();
+}
+
+static const char *no_store(const struct batch *b)
+{
+	return b->setup->store_error ? b->setup->store_error : b->store_err.msg;
+}
+
 /* `scratch` has the line without its end. */
 static void keep_receipt(struct batch *b, const struct result *res, const struct task *t)
 {
 	static const struct receipt_place none;
 	struct receipt r;
-	struct waiting *w;
 
 	if (b->setup->audit == AUDIT_OFF) {
 		end_line(b, t->item.seq, &none, NULL);
 		return;
 	}
 	if (b->store.fd < 0) {
-		end_unkept(b, t->item.seq, b->setup->store_error ? b->setup->store_error : b->store_err.msg);
+		end_unkept(b, t->item.seq, no_store(b));
 		return;
 	}
 	if (account_receipt(&r, &t->req, res, &b->receipt) < 0) {
 		end_unkept(b, t->item.seq, "it would be larger than 1 MiB");
 		return;
 	}
-	w = malloc(sizeof(*w) + b->scratch.len);
-	if (!w || writer_put(&r, &b->to_store) < 0)
-		abort(); /* a front without memory has nothing to say */
-	w->next = NULL;
-	w->seq = t->item.seq;
-	w->len = b->scratch.len;
-	memcpy(w->text, b->scratch.data, w->len);
-	*b->last_waiting = w;
-	b->last_waiting = &w->next;
-	if (!b->gathered++)
-		b->gather_ns = clock_mono_ns();
-	b->waiting_bytes += w->len;
+	send_receipt(b, &r, pack(b, t->item.seq, b->scratch.len));
+}
+
+static void empty_scratch(struct batch *b)
+{
+	if (b->scratch.cap > OUT_BYTES_MAX)
+		buf_done(&b->scratch);
+	b->scratch.len = 0;
 }
 
 /* The verdict is complete: a line of output. */
@@ -455,9 +552,7 @@ static void tell(struct batch *b, const struct result *res, const struct task *t
 	b->failed += v->status != STATUS_COMPLETED || !v->exited || v->exit_code != 0;
 	/* A program that does not compile was run as far as it can be. */
 	b->broken = b->broken || (v->status == STATUS_ERROR && v->reason != REASON_SYNTAX);
-	if (b->scratch.cap > OUT_BYTES_MAX)
-		buf_done(&b->scratch);
-	b->scratch.len = 0;
+	empty_scratch(b);
 	if (result_add_line(res, &t->req, t->line, &b->scratch) < 0) {
 		err_set(b->err, ERR_INTERNAL, "no memory for a result");
 		b->lost = true;
@@ -479,6 +574,7 @@ static struct task *task_new(struct batch *b)
 	if (!t)
 		abort(); /* a front without memory has nothing to say */
 	request_copy(&t->req, b->setup->defaults);
+	t->kind = NULL;
 	return t;
 }
 
@@ -530,22 +626,45 @@ static int check_sources(const struct batch *b, const struct request *r, struct 
 	return 0;
 }
 
+static const struct batch_kind *kind_of(const struct batch *b, const char *text, size_t len, const char **value, size_t *n)
+{
+	for (const struct batch_kind *k = b->setup->kinds; k && k->field; k++)
+		/* Most lines have none, and that is quickly seen. */
+		if (memmem(text, len, k->field, strlen(k->field)) && field_find(text, len, k->field, value, n))
+			return k;
+	return NULL;
+}
+
+/* The kind's field is cut out: it may hold what only the kind can read (integers of any size). */
+static int read_kind(struct task *t, const char *text, size_t len, const char *value, size_t n, struct err *e)
+{
+	size_t before = (size_t)(value - text), after = len - before - n;
+	char *rest = arena_alloc(&t->arena, len + 5);
+
+	memcpy(rest, text, before);
+	memcpy(rest + before, "null", 4);
+	memcpy(rest + before + 4, value + n, after);
+	return request_from_json_beside(&t->req, rest, before + 4 + after, t->kind->field, t->kind->beside, &t->arena, e);
+}
+
 static int read_task(struct batch *b, struct task *t, const char *text, size_t len, struct err *e)
 {
-	if (request_from_json(&t->req, text, len, &t->arena, e) < 0)
+	const char *value = NULL;
+	size_t n = 0;
+
+	t->kind = kind_of(b, text, len, &value, &n);
+	if (t->kind)
+		request_copy(&t->req, t->kind->defaults);
+	if ((t->kind ? read_kind(t, text, len, value, n, e) : request_from_json(&t->req, text, len, &t->arena, e)) < 0)
 		return -1;
 	if (check_sources(b, &t->req, e) < 0 || request_resolve(&t->req, &t->arena, e) < 0)
 		return -1;
-	return config_allows(b->setup->config, &t->req, e);
-}
-
-static bool is_blank(const char *text, size_t len)
-{
-	while (len && (*text == ' ' || *text == '\t' || *text == '\r')) {
-		text++;
-		len--;
+	if (t->kind) {
+		t->more = t->kind->read(t->kind->ctx, &t->req, value, n, &t->arena, e);
+		if (!t->more)
+			return -1;
 	}
-	return !len;
+	return config_allows(b->setup->config, &t->req, e);
 }
 
 static void take_line(struct batch *b, enum lines_result got, const char *text, size_t len)
@@ -554,7 +673,7 @@ static void take_line(struct batch *b, enum lines_result got, const char *text, 
 	struct err e = { 0 };
 	int rc = -1;
 
-	if (got == LINES_LINE && is_blank(text, len))
+	if (got == LINES_LINE && field_is_blank(text, len))
 		return;
 	t = task_new(b);
 	t->line = b->lines.number;
@@ -650,6 +769,15 @@ static void on_finished(struct run *x)
 	s->batch->finished = s;
 }
 
+static void slot_free(struct batch *b, struct slot *s)
+{
+	task_free(b, s->task);
+	s->task = NULL;
+	s->next = b->free_slots;
+	b->free_slots = s;
+	b->running--;
+}
+
 static void end_finished(struct batch *b)
 {
 	struct slot *s;
@@ -658,13 +786,132 @@ static void end_finished(struct batch *b)
 		b->finished = s->next;
 		tell(b, &s->res, s->task);
 		run_result_done(&s->res);
-		task_free(b, s->task);
-		s->task = NULL;
-		s->next = b->free_slots;
-		b->free_slots = s;
-		b->running--;
+		slot_free(b, s);
 	}
 }
+
+/* ---- lines that are more than runs ---- */
+
+static struct slot *slot_of(struct batch_job *j)
+{
+	return CONTAINER_OF(j, struct slot, job);
+}
+
+/* It works for nobody any more; receipts that are on their way need nobody. */
+static void job_free(struct slot *s)
+{
+	struct batch *b = s->batch;
+
+	if (s->parts) {
+		s->parts->ended = true;
+		if (!s->parts->left && !s->parts->line)
+			free(s->parts);
+		s->parts = NULL;
+	}
+	b->jobs--;
+	slot_free(b, s);
+}
+
+void batch_job_keep(struct batch_job *j, const struct request *req, const struct result *res)
+{
+	struct slot *s = slot_of(j);
+	struct batch *b = s->batch;
+	struct receipt r;
+	struct waiting *w;
+	struct err e = { 0 };
+
+	memcpy(s->execution_id, res->execution_id, sizeof(s->execution_id));
+	if (b->setup->audit == AUDIT_OFF)
+		return;
+	if (!s->parts)
+		s->parts = calloc(1, sizeof(*s->parts));
+	if (!s->parts)
+		abort(); /* a front without memory has nothing to say */
+	if (b->store.fd < 0 || account_receipt(&r, req, res, &b->receipt) < 0) {
+		err_set(&e, ERR_SETUP, "%s", b->store.fd < 0 ? no_store(b) : "it would be larger than 1 MiB");
+		part_failed(s->parts, &e);
+		return;
+	}
+	w = pack(b, s->task->item.seq, 0);
+	w->parts = s->parts;
+	s->parts->left++;
+	send_receipt(b, &r, w);
+}
+
+void batch_job_done(struct batch_job *j, struct json_t *result, bool failed)
+{
+	static const struct receipt_place none;
+	struct slot *s = slot_of(j);
+	struct batch *b = s->batch;
+	struct parts *p = s->parts;
+	uint64_t seq = s->task->item.seq;
+
+	b->done++;
+	b->failed += failed;
+	empty_scratch(b);
+	if (result_add_other(result, s->execution_id, &s->task->req, s->task->line, &b->scratch) < 0) {
+		err_set(b->err, ERR_INTERNAL, "no memory for a result");
+		b->lost = true;
+	} else if (!p) {
+		end_line(b, seq, &none, NULL);
+	} else if (p->left) {
+		p->line = pack(b, seq, b->scratch.len);
+	} else {
+		s->parts = NULL;
+		end_parts(b, p, seq);
+	}
+	job_free(s);
+}
+
+void batch_job_failed(struct batch_job *j, const struct err *e)
+{
+	static struct result res;
+	struct slot *s = slot_of(j);
+
+	result_begin(&res);
+	if (e)
+		verdict_error(&res.verdict, e);
+	else
+		verdict_cancelled(&res.verdict);
+	tell(s->batch, &res, s->task);
+	job_free(s);
+}
+
+static void begin_job(struct batch *b, struct slot *s)
+{
+	struct task *t = s->task;
+	size_t i = (size_t)(t->kind - b->setup->kinds), spare = b->setup->open.ceiling - b->setup->jobs;
+	struct batch_host h = { .loop = &b->loop, .pool = &b->pool, .recycles = b->setup->open.recycle, .jobs = b->setup->jobs, .spare = spare < b->setup->jobs ? spare : b->setup->jobs,
+				.number = (uint32_t)b->setup->jobs + 1 };
+	struct err e = { 0 };
+
+	s->job = (struct batch_job){ .req = &t->req, .number = (uint32_t)(s - b->slots) + 1, .more = t->more };
+	s->parts = NULL;
+	s->execution_id[0] = '\0';
+	b->jobs++;
+	if (!b->opened[i] && t->kind->open(t->kind->ctx, &h, &e) < 0) {
+		batch_job_failed(&s->job, &e);
+		return;
+	}
+	b->opened[i] = true;
+	t->kind->begin(t->kind->ctx, &s->job);
+}
+
+static void go_round(struct batch *b)
+{
+	for (size_t i = 0; i < KINDS_MAX; i++)
+		if (b->opened[i])
+			b->setup->kinds[i].round(b->setup->kinds[i].ctx);
+}
+
+static void cancel_kinds(struct batch *b)
+{
+	for (size_t i = 0; i < KINDS_MAX; i++)
+		if (b->opened[i])
+			b->setup->kinds[i].cancel(b->setup->kinds[i].ctx);
+}
+
+/* ---- what is begun ---- */
 
 static struct task *next_task(struct batch *b)
 {
@@ -689,6 +936,10 @@ static void begin_some(struct batch *b)
 		b->free_slots = s->next;
 		s->task = t;
 		b->running++;
+		if (t->kind) {
+			begin_job(b, s);
+			continue;
+		}
 		s->sweep = b->sweep;
 		b->sweeping = true;
 		result_begin(&s->res);
@@ -710,7 +961,7 @@ static void sweep(struct batch *b)
 	for (size_t i = 0; i < b->setup->jobs; i++) {
 		struct slot *s = &b->slots[i];
 
-		if (!s->task)
+		if (!s->task || s->task->kind)
 			continue;
 		if (s->sweep == b->sweep)
 			b->sweeping = true;
@@ -737,8 +988,9 @@ static void on_signal(struct watch *w, uint32_t events)
 				b->setup->progress ? "\r\033[K" : "", b->running);
 		return;
 	}
+	cancel_kinds(b);
 	for (size_t i = 0; i < b->setup->jobs; i++)
-		if (b->slots[i].task)
+		if (b->slots[i].task && !b->slots[i].task->kind)
 			run_cancel(&b->slots[i].run);
 }
 
@@ -879,6 +1131,20 @@ static bool has_work(const struct batch *b)
 	       (room && b->queue.count && b->free_slots && (b->held_bytes < HELD_BYTES_MAX || !b->running));
 }
 
+/* How long there is nothing to do unless something happens. */
+static int patience(const struct batch *b)
+{
+	if (has_work(b))
+		return 0;
+	if (b->gathered)
+		return STORE_WAIT_MS / 2;
+	if (b->sweeping)
+		return LATE_MS;
+	if (b->jobs)
+		return BATCH_KIND_MS;
+	return b->setup->progress ? PROGRESS_MS : -1;
+}
+
 static void batch_done(struct batch *b)
 {
 	struct task *t;
@@ -891,6 +1157,9 @@ static void batch_done(struct batch *b)
 		arena_free(&t->arena);
 		free(t);
 	}
+	for (size_t k = 0; k < KINDS_MAX; k++)
+		if (b->opened[k])
+			b->setup->kinds[k].close(b->setup->kinds[k].ctx);
 	pool_done(&b->pool);
 	lines_done(&b->lines);
 	buf_done(&b->scratch);
@@ -923,14 +1192,17 @@ int batch_run(const struct batch_setup *s, struct err *e)
 		return 125;
 	take_lines(&b);
 	begin_some(&b);
+	go_round(&b);
 	send_receipts(&b);
 	flush(&b);
 	while (!is_over(&b)) {
-		loop_wait(&b.loop, has_work(&b) ? 0 : b.gathered ? STORE_WAIT_MS / 2 : b.sweeping ? LATE_MS : s->progress ? PROGRESS_MS : -1);
+		loop_wait(&b.loop, patience(&b));
 		end_finished(&b);
+		go_round(&b);
 		begin_some(&b);
 		take_lines(&b);
 		begin_some(&b);
+		go_round(&b);
 		/* What was read and not begun is not run any more: results after it wait for nothing. */
 		send_receipts(&b);
 		if (!b.running && !b.waiting && is_stopping(&b) && !s->unordered)

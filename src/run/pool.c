@@ -74,11 +74,13 @@ static void flush(struct pool *p)
 static int pooled_make(struct link *l, const struct request *req, bool keep_jar, struct err *e)
 {
 	const char *warm = req->lang ? req->lang->warm : NULL;
+	static uint64_t alone;
 
 	(void)e;
 	l->keep = keep_jar;
 	l->started = false;
-	l->client = pool_client(req->client);
+	/* Jars go from one run to another within a client: who is alone is one of his own. */
+	l->client = req->alone ? UINT64_MAX - alone++ : pool_client(req->client);
 	l->kind = !warm ? POOL_EXEC : strcmp(warm, "python") == 0 ? POOL_PYTHON : POOL_NODE;
 	/* Node looks for it when it starts, and remembers that there was none. */
 	for (size_t i = 0; i < req->file_count && l->kind == POOL_NODE; i++)

@@ -359,7 +359,25 @@ static void json_whose(json_t *root, struct request *r, struct arena *a)
 		json_text(client, "client", &r->client, NULL, a, &e);
 }
 
+/* 0: it may stand there, 1: it is not ours to read. */
+static int json_place(const char *key, const char *apart, const char *const *beside, struct err *e)
+{
+	if (!apart)
+		return 0;
+	if (strcmp(key, apart) == 0)
+		return 1;
+	for (size_t i = 0; beside[i]; i++)
+		if (strcmp(beside[i], key) == 0)
+			return 0;
+	return err_set(e, ERR_REQUEST, "request: '%.60s' is not for a request with '%s'", key, apart);
+}
+
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e)
+{
+	return request_from_json_beside(r, text, len, NULL, NULL, a, e);
+}
+
+int request_from_json_beside(struct request *r, const char *text, size_t len, const char *apart, const char *const *beside, struct arena *a, struct err *e)
 {
 	json_error_t je;
 	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je), *v, *sub;
@@ -376,7 +394,12 @@ int request_from_json(struct request *r, const char *text, size_t len, struct ar
 	}
 	json_whose(root, r, a);
 	json_object_foreach(root, key, v) {
-		if (strcmp(key, "limits") != 0) {
+		rc = json_place(key, apart, beside, e);
+		if (rc < 0)
+			break;
+		if (rc > 0) {
+			rc = 0;
+		} else if (strcmp(key, "limits") != 0) {
 			rc = strchr(key, '.') ? err_set(e, ERR_REQUEST, "request: unknown field '%.60s'", key)
 					      : json_field(key, v, r, a, e);
 		} else if (!json_is_object(v)) {

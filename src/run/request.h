@@ -49,6 +49,7 @@ struct request {
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
 	const char *driver;	      /* a program of the jar's root that runs in place of the code; never from outside */
+	bool alone;		      /* a client of its own for the pool, which costs a place made anew: its jar is nobody's before and nobody's after; never from outside */
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 	struct strlist programs;      /* names of the allow-list in force (jar/allow.h); none: every program of the host's /usr */
 };
@@ -109,6 +110,8 @@ extern const struct opt request_opts[];
 
 /* Reads a request object: strict. An unknown field, a wrong type, a value out of range is an error that names the field. */
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
+/* The same for an object with a field `apart` that somebody else reads, which only the fields `beside` may go with. */
+int request_from_json_beside(struct request *r, const char *text, size_t len, const char *apart, const char *const *beside, struct arena *a, struct err *e);
 /* The configuration has been read, the command line comes: an allow-list of its own takes the place of the operator's. */
 void request_configured(struct request *r);
 /* A file of the caller's ("-": standard input), whole, with the limits of code. */

@@ -355,16 +355,21 @@ static json_t *compile_object(const struct step_result *s)
 	return o;
 }
 
+static void set_common(json_t *o, const struct request *req, uint64_t line)
+{
+	if (line)
+		set(o, "line", u64(line));
+	set_text(o, "id", req->id);
+	set_text(o, "client", req->client);
+}
+
 static json_t *to_object(const struct result *r, const struct request *req, uint64_t line)
 {
 	const struct step_result *s = r->run.there ? &r->run : r->compile.there ? &r->compile : r->asked.there ? &r->asked : &r->run;
 	json_t *o = json_object();
 
 	set(o, "execution_id", json_string(r->execution_id));
-	if (line)
-		set(o, "line", u64(line));
-	set_text(o, "id", req->id);
-	set_text(o, "client", req->client);
+	set_common(o, req, line);
 	set_text(o, "language", req->lang ? req->lang->name : NULL);
 	set_verdict(o, &r->verdict);
 	set_step(o, s);
@@ -413,9 +418,8 @@ static int add_piece(const char *data, size_t len, void *ctx)
 	return buf_add(ctx, data, len);
 }
 
-int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out)
+static int add_object(json_t *o, struct buf *out)
 {
-	json_t *o = to_object(r, req, line);
 	int rc = json_dump_callback(o, add_piece, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
 
 	json_decref(o);
@@ -423,6 +427,22 @@ int result_add_line(const struct result *r, const struct request *req, uint64_t 
 		return -1;
 	out->len--; /* the last brace */
 	return 0;
+}
+
+int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out)
+{
+	return add_object(to_object(r, req, line), out);
+}
+
+int result_add_other(json_t *other, const char *execution_id, const struct request *req, uint64_t line, struct buf *out)
+{
+	json_t *o = json_object();
+
+	set(o, "execution_id", execution_id[0] ? json_string(execution_id) : json_null());
+	set_common(o, req, line);
+	set(o, "status", json_string(verdict_status_name(STATUS_COMPLETED)));
+	json_object_update(o, other);
+	return add_object(o, out);
 }
 
 int result_end_line(const struct receipt_place *place, const char *error, struct buf *out)
@@ -452,6 +472,11 @@ char *result_change_line(const char *text, size_t len, const struct verdict *v)
 	o = json_loadb(whole.data, whole.len, JSON_ALLOW_NUL, NULL);
 	if (o) {
 		set_verdict(o, v);
+		/* A test that does not count has not been passed. */
+		if (json_object_get(o, "all_passed")) {
+			set(o, "all_passed", json_false());
+			set(o, "score", json_real(0));
+		}
 		out = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(12));
 		json_decref(o);
 	}

@@ -57,12 +57,14 @@ uint64_t result_memory_peak(const struct jar_evidence *ev);
 
 /* The object on one line, with its line number in a batch, added to `out` without its receipt and its end: both come with result_end_line(). */
 int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out);
+struct json_t;
+/* The same for an object that is another kind's result: it gets the fields that every line has. */
+int result_add_other(struct json_t *o, const char *execution_id, const struct request *req, uint64_t line, struct buf *out);
 int result_end_line(const struct receipt_place *receipt, const char *error, struct buf *out);
 /* A line that result_add_line() made (without its end), with another verdict: a receipt that had to be kept could not be. To be freed. */
 char *result_change_line(const char *text, size_t len, const struct verdict *v);
 /* The object as text, to be freed. */
 char *result_to_json(const struct result *r, const struct request *req);
-struct json_t;
 /* The JSON of what the check found, and of where the syntax is wrong (null when it is not). */
 struct json_t *result_violations(const struct check_result *c);
 struct json_t *result_syntax(const struct syntax_report *s);

@@ -95,9 +95,11 @@ static int take(struct resume *s, const char *text, size_t len)
 	json_t *o = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
 	const char *id = json_string_value(json_object_get(o, "id")), *reason = json_string_value(json_object_get(o, "reason"));
 	json_int_t line = json_integer_value(json_object_get(o, "line"));
-	int rc = o && reason && (id || line > 0) ? 0 : -1;
+	/* A test that was passed has no reason. */
+	bool passed = json_is_null(json_object_get(o, "reason"));
+	int rc = o && (reason || passed) && (id || line > 0) ? 0 : -1;
 
-	if (rc == 0 && counts(reason))
+	if (rc == 0 && (passed || counts(reason)))
 		add(s, id, (uint64_t)line);
 	json_decref(o);
 	return rc;

@@ -837,7 +837,38 @@ def as_json(x):
     return x
 
 
-def judge_shell(case, r):
+SHELL_WORD = re.compile(r'"((?:[^"\\$`]|\\.|\$(?![A-Za-z0-9_({*@#?!$-]))*)"|([A-Za-z0-9_.,:/+=-]+)', re.S)
+SHELL_CALL = re.compile(r"\s*\[\[ \$\(candidate((?: +(?:%s))*) *\) = (%s) \]\]\s*\Z" % ((SHELL_WORD.pattern.replace("((?:", "(?:(?:", 1).replace("|([A", "|(?:[A"),) * 2), re.S)
+SHELL_TESTS = re.compile(r"\s*\}?\s*candidate\(\) \{\s+([\w.-]+) \"\$@\"\s+\}\s+set -e\s+run_test\(\) \{\n(.*)\n\}\s+run_test\s*\Z", re.S)
+
+
+def shell_words(text):
+    """What bash makes of words that are plain or in double quotes."""
+    return [re.sub(r'\\(["\\$`])|\\\n', lambda m: m[1] or "", quoted) if quoted is not None else plain
+            for quoted, plain in ((m[1], m[2]) for m in SHELL_WORD.finditer(text))]
+
+
+def shell_cases(tests):
+    """MultiPL-E's tests of a shell function, lines [[ $(candidate "a" "b") = "c" ]], as cases: nothing of them is executed."""
+    found = SHELL_TESTS.match(tests)
+    if not found:
+        raise BadCase("not a test of a shell function as MultiPL-E writes it")
+    cases, part = [], ""
+    for line in found[2].split("\n"):
+        part = part + "\n" + line if part else line
+        if not part.strip():
+            part = ""
+            continue
+        m = SHELL_CALL.match(part)
+        if m:
+            cases.append({"args": shell_words(m[1]), "expected": shell_words(m[2])[0]})
+            part = ""
+    if part:
+        raise BadCase("the test has a line that is no comparison of a call with a text: %s" % part.strip()[:100])
+    return found[1], cases
+
+
+def judge_shell(case, r, any_exit=False):
     """A shell function: its words and its exit status. The last line's end is not part of what it says."""
     try:
         got = decode(r["v"])
@@ -845,7 +876,7 @@ def judge_shell(case, r):
     except (Malformed, TypeError, KeyError) as e:
         raise Tampered("a value that is no data: %s" % e) from None
     out = {"output": short(printed)}
-    if status != case.get("expected_exit", 0):
+    if not any_exit and status != case.get("expected_exit", 0):
         return {**out, "reason": "wrong_value", "detail": "expected exit status %d, got %s" % (case.get("expected_exit", 0), short(status))}
     if "expected" in case:
         wanted = case["expected"] if type(case["expected"]) is str else json.dumps(case["expected"])
@@ -854,13 +885,13 @@ def judge_shell(case, r):
     return out
 
 
-def judge(case, r, candidate, loose=False, language="python"):
+def judge(case, r, candidate, loose=False, language="python", any_exit=False):
     """One case's answer against what is expected: exception, then type, then value."""
     if "missing" in r:
         return {"reason": "missing_function", "detail": "there is no '%s'" % str(r["missing"])[:100], "names": name_list(r)}
     wanted = case.get("expected_exception")
     if language == "bash" and "v" in r:
-        return judge_shell(case, r)
+        return judge_shell(case, r, any_exit)
     if "e" in r:
         info = clean_info(r["e"])
         if wanted:
@@ -971,7 +1002,7 @@ def function_test(task):
     results = []
     language = task.get("language", "python")
     candidate = Candidate(task.get("call_ms", 60000))
-    options = {"capture": True, "shell": language == "bash"}
+    options = {"capture": True, "shell": language == "bash", "close": bool(task.get("close"))}
     if task.get("setup"):
         options["setup"] = task["setup"]
     try:
@@ -1012,7 +1043,7 @@ def function_test(task):
                 found = died(r)
             else:
                 with watched():
-                    found = judge(c, r, candidate, task.get("loose"), language)
+                    found = judge(c, r, candidate, task.get("loose"), language, task.get("any_exit"))
                 if r.get("after") and "reason" not in found:
                     found["note"] = "its process did not end well after it had answered"
             row.update(found)
@@ -1100,8 +1131,16 @@ def from_cases(task, line):
             "setup": "/workspace/belljar_setup.py" if line.get("setup") else None, "shared": bool(line.get("shared"))}
 
 
+def from_multipl_e(task, line):
+    """For bash; what is JavaScript is the other verifier's. There too only what is printed counts."""
+    function, cases = shell_cases(line["tests"])
+    return {**task, "kind": "function", "language": "bash", "path": "/workspace/solution.sh", "cases": json.dumps(cases), "function": function, "shared": True, "first": True,
+            "any_exit": True, "close": True}
+
+
 KINDS = {"function": function_test, "program": program_test, "evalplus": evalplus_test}
-DATASETS = {"humaneval": from_humaneval, "mbpp": from_mbpp, "humaneval+": from_evalplus, "mbpp+": from_evalplus, "quixbugs": from_quixbugs, "cases": from_cases}
+DATASETS = {"humaneval": from_humaneval, "mbpp": from_mbpp, "humaneval+": from_evalplus, "mbpp+": from_evalplus, "quixbugs": from_quixbugs, "cases": from_cases,
+            "multipl-e": from_multipl_e}
 
 
 def grade_of(report):
@@ -1140,6 +1179,8 @@ def main():
                 report = grade_of(report)
         except Gone as g:
             report = {"passed": False, "gone": g.why}
+        except BadCase as b:
+            report = {"passed": False, "result": "failed: %s" % b, "reason": "test_error", "detail": str(b)}
         except Tampered as t:
             report = {"passed": False, "result": "failed: tampering", "reason": "tampering", "detail": str(t)[:300]}
         except (Exception, RecursionError) as e:
