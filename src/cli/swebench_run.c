@@ -167,10 +167,12 @@ static void print_row(const struct swe_item *i)
 	snprintf(f2p, sizeof(f2p), "%zu/%zu", f, fn);
 	snprintf(p2p, sizeof(p2p), "%zu/%zu", p, pn);
 	n = snprintf(remarks, sizeof(remarks), "%.200s", error ? error : i->outcome == SWE_RESOLVED || !reason ? "" : reason);
-	json_array_foreach(json_object_get(o, "tampering"), k, one)
-		if (n > 0 && (size_t)n < sizeof(remarks) - 60)
-			n += snprintf(remarks + n, sizeof(remarks) - (size_t)n, "%s%.40s", k ? ", " : n ? "; tampering: " : "tampering: ",
-				      json_string_value(json_object_get(one, "what")));
+	json_array_foreach(json_object_get(o, "tampering"), k, one) {
+		const char *what = json_string_value(json_object_get(one, "what"));
+
+		if (what && n >= 0 && (size_t)n < sizeof(remarks) - 60)
+			n += snprintf(remarks + n, sizeof(remarks) - (size_t)n, "%s%.40s", k ? ", " : n ? "; tampering: " : "tampering: ", what);
+	}
 	printf("%-28.60s %-20.40s %-26.40s %9s %9s  %-11s %8.2f  ", i->instance->id, i->pred.model, method ? method : outcome ? outcome : "-", f2p, p2p,
 	       verdict_word(i), seconds);
 	cli_print_safe_to(stdout, "%s%s\n", i->resumed ? "(earlier) " : "", remarks);
@@ -602,10 +604,12 @@ static void tell_tree(const struct swebench *s, const struct checkout *k, uint64
 		putchar('\n');
 	} else {
 		puts(k->path);
-		json_array_foreach(json_object_get(o, "submodules"), i, one)
+		json_array_foreach(json_object_get(o, "submodules"), i, one) {
 			cli_print_safe_to(stderr, "belljar: submodule %s is an empty folder%s\n", json_string_value(one), "");
-		json_array_foreach(json_object_get(o, "lfs"), i, one)
+		}
+		json_array_foreach(json_object_get(o, "lfs"), i, one) {
 			cli_print_safe_to(stderr, "belljar: %s is a Git LFS pointer, not the file itself%s\n", json_string_value(one), "");
+		}
 	}
 	json_decref(o);
 }
