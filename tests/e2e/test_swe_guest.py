@@ -547,7 +547,8 @@ class PyTestReporter:
 
 
 def test(*paths, subprocess=True):
-    assert not subprocess, "the reporter is in this process"
+    if subprocess:  # where no reporter of ours is
+        return __import__("subprocess").call([sys.executable, "bin/test", "--no-subprocess", *paths]) == 0
     return SymPyTests(PyTestReporter()).test(paths)
 ''',
     "sympy/tests/test_calc.py": "from sympy.calc import mul\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n",

@@ -1706,13 +1706,13 @@ def pytest_plugin(session):
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item, call):
-            yield
             row = items.get(item.nodeid)
             if row is not None and call.excinfo is not None and call.when == "call" and not item.get_closest_marker("xfail"):
                 where = [str(e.path) for e in call.excinfo.traceback]
                 if where and where[-1].endswith(outcomes):  # pytest.xfail() and its like: only a test may call them
                     callers = [w for w in where if not w.endswith(outcomes)]
                     row["giver"] = callers[-1] if callers else None
+            yield
 
         def pytest_runtest_logreport(self, report):
             row = items.setdefault(report.nodeid, {"fields": {}, "outcome": None, "phase": None, "started": None, "watched": False, "came": False,
