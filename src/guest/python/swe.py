@@ -7,7 +7,14 @@
 # itself with a reporter. Patch and tests share that interpreter: what the reporter says is evidence, not proof. So a test has passed only when two
 # agree that do not know each other, the runner of the repository, and a witness around the test's function, and when both still speak at the end.
 #
-# Frame: length (4 bytes, little endian), JSON. docs/swebench.md has the table.
+# Frame: length (4 bytes, little endian), JSON. One comes in, the job (see drive() and patch_all()); these go out:
+#	apply      outcome, method, notes, attempts, rejects, files, ms, detail (why a patch was refused)
+#	tampering  what, path, action (restored, removed, seen), detail
+#	ready      renamed {id: function}, kept {id: why it was not renamed}, canary_file, ns, apply_ns
+#	out        data: the runner's output
+#	test       id, orig (id with its old name), outcome, phase, name, class, module, file, doc, str, ms, detail
+#	finish     counts {outcome: n}, exit: the test runner's own end, only when it came to it
+#	tests_end  exit, signal, children_left: from the kernel
 import os
 import sys
 
@@ -749,7 +756,7 @@ class Source:
         tokens = tokenize.tokenize(io.BytesIO(self.data).readline)
         encoding = next(tokens).string
         text = self.data.decode(encoding)
-        lines = text.splitlines(keepends=True) if "\f" not in text and "\x0b" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
+        lines = re.findall(r"[^\n]*\n|[^\n]+", text)  # splitlines() knows more ends of lines than tokenize does
         marks = [(t.start, t.end, names[t.string]) for t in tokens if t.type == tokenize.NAME and t.string in names]
         for (row, start), (_, end), new in reversed(marks):
             line = lines[row - 1]
@@ -1055,19 +1062,18 @@ class Runner:
                     poll.unregister(fd)
         return False
 
+    def rest(self, hear):
+        for _ in range(64):  # somebody else may go on writing
+            if not hear():
+                break
+
     def finish(self):
         """After its end: the rest of what it said, whoever it left behind."""
-        for _ in range(4096):
-            if not self.hear_said():
-                break
-        for _ in range(4096):
-            if not self.hear_out():
-                break
+        self.rest(self.hear_said)
+        self.rest(self.hear_out)
         _, status, _ = os.wait4(self.pid, 0)
         left = end_descendants()
-        for _ in range(4096):
-            if not self.hear_out():
-                break
+        self.rest(self.hear_out)
         self.front.say("tests_end", exit=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
                        signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None, children_left=left)
 
@@ -1829,6 +1835,7 @@ def run_tests(again=False):
     use(data[:NONCE])
     part = json.loads(data[NONCE:])
     del data, use
+    sys.modules["__main__"] = type(sys)("__main__")  # who looks for us has to look further
     leave, flush = os._exit, [sys.stdout, sys.stderr]
     session = Session(say, part)
     os.chdir(part["tree"])
