@@ -73,6 +73,7 @@ class Cheat:
         self.sections = [s.rstrip("\n").partition("\n") for s in sections]
 
     def files(self):
+        edited = {}
         for head, newline, text in self.sections:
             text += newline
             path, _, how = head.partition(" ")
@@ -86,9 +87,10 @@ class Cheat:
                 yield path.replace("cpython-311", importlib.util.cache_from_source("x.py").split(".")[-2]), pyc(text, path)
             elif how == "edit":
                 old, new = text.rstrip("\n").split("\n--- to ---\n")
-                base = TREES[self.kind][path]
+                base = edited.get(path, TREES[self.kind][path])
                 assert old in base, f"{self.name}: {path} has no such text"
-                yield path, base.replace(old, new)
+                edited[path] = base.replace(old, new)
+                yield path, edited[path]
             else:
                 yield path, text
 
