@@ -1364,10 +1364,9 @@ class Session:
 
 def on_import(names, then):
     """Calls then(module) when one of these modules has been loaded."""
-    import importlib.abc
     import importlib.machinery
 
-    class Finder(importlib.abc.MetaPathFinder):
+    class Finder:  # importlib.abc has a base class for it, and brings half of the library along
         def find_spec(self, name, path, target=None):
             if name not in names:
                 return None
@@ -1807,7 +1806,7 @@ def run_pytest(session, part):
 KINDS = {"pytest": run_pytest, "django": run_django, "sympy": run_sympy, "unittest": run_unittest}
 NEEDED = {
     "pytest": "pytest _pytest.python _pytest.unittest _pytest.runner _pytest.reports ast functools inspect unittest",
-    "sympy": "ast functools importlib.abc importlib.machinery inspect runpy traceback unittest",
+    "sympy": "ast functools importlib.machinery inspect runpy traceback",
 }
 NEEDED["django"] = NEEDED["unittest"] = "ast functools inspect json logging runpy subprocess tempfile threading traceback unittest unittest.suite"
 AT_START = ("PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDEVMODE", "PYTHONINTMAXSTRDIGITS")  # only heard by an interpreter that starts
