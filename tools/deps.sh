@@ -6,7 +6,7 @@
 set -eu
 
 build="gcc libc6-dev make meson ninja-build pkg-config musl-tools libseccomp-dev libjansson-dev libfyaml-dev libssl-dev libsqlite3-dev libzstd-dev zlib1g-dev scdoc curl ca-certificates"
-tests="python3 python3-pytest libcmocka-dev uidmap bubblewrap git bash iproute2 util-linux passwd procps openssl sqlite3"
+tests="python3 python3-pytest libcmocka-dev uidmap bubblewrap git patch bash iproute2 util-linux passwd procps openssl sqlite3"
 languages="nodejs g++ perl python3-numpy"
 lint="clang clang-tidy clang-format cppcheck libclang-rt-14-dev"
 vm="qemu-system-x86 kmod cpio"

@@ -28,9 +28,11 @@ def write(top, files):
             path.unlink()
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_symlink() or path.exists():
+        if path.is_symlink() or path.is_file():
             path.unlink()
         if isinstance(what, tuple) and what[0] == "link":
+            if path.is_dir():
+                path.rmdir()
             path.symlink_to(what[1])
             continue
         mode, what = (0o755, what[1]) if isinstance(what, tuple) else (0o644, what)
@@ -116,8 +118,8 @@ class Said:
         return f"exit {self.rc}\n" + "\n".join(json.dumps(f)[:3000] for f in self.frames)
 
 
-def drive(repo, *options, timeout=harness.HANG_S, tail=(), **job):
-    """One job for the driver; `tail`: commands of the shell after it, whose output is Said.after."""
+def drive(repo, *options, timeout=harness.HANG_S, **job):
+    """One job for the driver."""
     job = {"tree": TREE, "copy_from": "/base", "model_patch": None, "test_patch": "", "mode": "test", "kind": "pytest", "argv": [], "env": {},
            "pythonpath": [TREE], "protected": ["tests/**", "**/tests/**", "bin/test"],
            "runner_files": ["conftest.py", "**/conftest.py", "pytest.ini", "**/pytest.ini", "setup.cfg", "tox.ini", "pyproject.toml"],

@@ -7,7 +7,14 @@
 # itself with a reporter. Patch and tests share that interpreter: what the reporter says is evidence, not proof. So a test has passed only when two
 # agree that do not know each other, the runner of the repository, and a witness around the test's function, and when both still speak at the end.
 #
-# Frame: length (4 bytes, little endian), JSON. docs/swebench.md has the table.
+# Frame: length (4 bytes, little endian), JSON. One comes in, the job (see drive() and patch_all()); these go out:
+#	apply      outcome, method, notes, attempts, rejects, files, ms, detail (why a patch was refused)
+#	tampering  what, path, action (restored, removed, seen), detail
+#	ready      renamed {id: function}, kept {id: why it was not renamed}, canary_file, ns, apply_ns
+#	out        data: the runner's output
+#	test       id, orig (id with its old name), outcome, phase, name, class, module, file, doc, str, ms, detail
+#	finish     counts {outcome: n}, exit: the test runner's own end, only when it came to it
+#	tests_end  exit, signal, children_left: from the kernel
 import os
 import sys
 
@@ -492,6 +499,7 @@ def apply_chain(tools, tree, patch):
             os.lseek(patch.fd, 0, 0)
             code, text = tools.git(*args, stdin=patch.fd)
         done.attempts.append({"method": method, "exit": code, "log": text[-LOG_MAX:].decode("utf-8", "backslashreplace")})
+        done.text = text
         return code
 
     for method, args in CHAIN:
@@ -532,7 +540,8 @@ def apply_chain(tools, tree, patch):
                 if p + end not in tree.base:
                     remove(tree.at(p + end))
         known = set(tree.base)
-        for p in all_changes(tools):
+        written = {m.decode("utf-8", "surrogateescape").strip("'") for m in re.findall(rb"(?m)^patching (?:file|symbolic link) (.*?)(?: \(.*\))?$", done.text)}
+        for p in all_changes(tools) if not written <= known or len(done.text) >= 4 << 20 else ():
             if p not in known:
                 patch.paths.append(p)
                 code, blob = tools.git("show", f"HEAD:{p}")  # patch(1) read a name that we did not
@@ -749,7 +758,7 @@ class Source:
         tokens = tokenize.tokenize(io.BytesIO(self.data).readline)
         encoding = next(tokens).string
         text = self.data.decode(encoding)
-        lines = text.splitlines(keepends=True) if "\f" not in text and "\x0b" not in text else re.findall(r"[^\n]*\n|[^\n]+", text)
+        lines = re.findall(r"[^\n]*\n|[^\n]+", text)  # splitlines() knows more ends of lines than tokenize does
         marks = [(t.start, t.end, names[t.string]) for t in tokens if t.type == tokenize.NAME and t.string in names]
         for (row, start), (_, end), new in reversed(marks):
             line = lines[row - 1]
@@ -1055,19 +1064,18 @@ class Runner:
                     poll.unregister(fd)
         return False
 
+    def rest(self, hear):
+        for _ in range(64):  # somebody else may go on writing
+            if not hear():
+                break
+
     def finish(self):
         """After its end: the rest of what it said, whoever it left behind."""
-        for _ in range(4096):
-            if not self.hear_said():
-                break
-        for _ in range(4096):
-            if not self.hear_out():
-                break
+        self.rest(self.hear_said)
+        self.rest(self.hear_out)
         _, status, _ = os.wait4(self.pid, 0)
         left = end_descendants()
-        for _ in range(4096):
-            if not self.hear_out():
-                break
+        self.rest(self.hear_out)
         self.front.say("tests_end", exit=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
                        signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None, children_left=left)
 
@@ -1274,7 +1282,7 @@ class Witness:
 
     def __init__(self, files, rewritten):
         import ast
-        self.known, self.rewritten, self.code_type = {}, rewritten, type(make_say.__code__)
+        self.known, self.waited, self.rewritten, self.code_type = {}, {}, rewritten, type(make_say.__code__)
         for file in files:
             if not file.endswith(".py"):
                 continue
@@ -1284,7 +1292,7 @@ class Witness:
                 tree, code = ast.parse(data), compile(data, file, "exec", dont_inherit=True)
             except (OSError, SyntaxError, ValueError, RecursionError):
                 continue
-            plain, codes = set(), {}
+            plain, waited, codes = set(), set(), {}
 
             def defs(body, prefix):
                 for node in body:
@@ -1292,6 +1300,8 @@ class Witness:
                         defs(node.body, prefix + node.name + ".")
                     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.decorator_list:
                         plain.add(prefix + node.name)
+                        if isinstance(node, ast.AsyncFunctionDef):
+                            waited.add(prefix + node.name)
 
             def walk(c, prefix):
                 for k in c.co_consts:
@@ -1302,6 +1312,11 @@ class Witness:
             defs(tree.body, "")
             walk(code, "")
             self.known[os.path.realpath(file)] = {q: codes[q] for q in plain if q in codes}
+            self.waited[os.path.realpath(file)] = waited
+
+    def knows(self, file, qualname):
+        """Whether it is a plain function of a test file, so that its call has to be seen."""
+        return qualname in self.known.get(os.path.realpath(file or "/"), {}) and qualname not in self.waited.get(os.path.realpath(file), ())
 
     def strange(self, func, qualname, file):
         """Why this is not the function of the test file, or None. Decorated functions are not judged."""
@@ -1349,10 +1364,9 @@ class Session:
 
 def on_import(names, then):
     """Calls then(module) when one of these modules has been loaded."""
-    import importlib.abc
     import importlib.machinery
 
-    class Finder(importlib.abc.MetaPathFinder):
+    class Finder:  # importlib.abc has a base class for it, and brings half of the library along
         def find_spec(self, name, path, target=None):
             if name not in names:
                 return None
@@ -1566,7 +1580,7 @@ def report_sympy(session):
             session.result(outcome, id=now["file"] or "?", phase="collect", file=now["file"])
             return
         name = getattr(f, "__name__", "?")
-        if outcome == "passed" and hasattr(f, "__wrapped__"):
+        if outcome == "passed" and (hasattr(f, "__wrapped__") or session.witness.knows(now["file"], name)):
             was = came.pop(name, False)
             if was is not True:
                 session.contradiction(name, was or "reported as passed, but its function did not come to its end")
@@ -1706,13 +1720,13 @@ def pytest_plugin(session):
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_makereport(self, item, call):
-            yield
             row = items.get(item.nodeid)
             if row is not None and call.excinfo is not None and call.when == "call" and not item.get_closest_marker("xfail"):
                 where = [str(e.path) for e in call.excinfo.traceback]
                 if where and where[-1].endswith(outcomes):  # pytest.xfail() and its like: only a test may call them
                     callers = [w for w in where if not w.endswith(outcomes)]
                     row["giver"] = callers[-1] if callers else None
+            yield
 
         def pytest_runtest_logreport(self, report):
             row = items.setdefault(report.nodeid, {"fields": {}, "outcome": None, "phase": None, "started": None, "watched": False, "came": False,
@@ -1738,7 +1752,9 @@ def pytest_plugin(session):
             if row is None:
                 return
             outcome = row["outcome"]
-            if outcome == "passed" and row["watched"] and (not row["came"] or row["strange"]):
+            file, *names = nodeid.split("[")[0].split("::")
+            watched = row["watched"] or session.witness.knows(os.path.join(session.part["tree"], file), ".".join(names))
+            if outcome == "passed" and watched and (not row["came"] or row["strange"]):
                 session.contradiction(nodeid, row["strange"] or "reported as passed, but its function did not come to its end")
                 outcome = "error"
             session.result(outcome or "error", row["started"], id=nodeid, phase=row["phase"], **row["fields"])
@@ -1790,7 +1806,7 @@ def run_pytest(session, part):
 KINDS = {"pytest": run_pytest, "django": run_django, "sympy": run_sympy, "unittest": run_unittest}
 NEEDED = {
     "pytest": "pytest _pytest.python _pytest.unittest _pytest.runner _pytest.reports ast functools inspect unittest",
-    "sympy": "ast functools importlib.abc importlib.machinery inspect runpy traceback unittest",
+    "sympy": "ast functools importlib.machinery inspect runpy traceback",
 }
 NEEDED["django"] = NEEDED["unittest"] = "ast functools inspect json logging runpy subprocess tempfile threading traceback unittest unittest.suite"
 AT_START = ("PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDEVMODE", "PYTHONINTMAXSTRDIGITS")  # only heard by an interpreter that starts
@@ -1829,6 +1845,7 @@ def run_tests(again=False):
     use(data[:NONCE])
     part = json.loads(data[NONCE:])
     del data, use
+    sys.modules["__main__"] = type(sys)("__main__")  # who looks for us has to look further
     leave, flush = os._exit, [sys.stdout, sys.stderr]
     session = Session(say, part)
     os.chdir(part["tree"])
