@@ -66,6 +66,7 @@ case $mode in
 "")
 	unit build
 	group "end to end" py tests/e2e
+	group "patches that cheat" py tests/cheats/swe
 	group "containment" py tests/containment
 	# Guards switched off one by one are the group before it; here once for each that warm jars set up in steps of their own (cases.py).
 	group "containment, warm jars" env BELLJAR_TEST_WARM=1 /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/containment

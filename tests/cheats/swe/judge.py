@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two judges: the one that believes a log (the control), and the one that goes by the driver's frames as belljar's front does. The second can be exchanged
-for `belljar swebench run`: judged(cheat's instance, patch) -> (resolved, what was seen)."""
+"""Two judges: one that believes a log (the control), and `belljar swebench run`."""
 import json
 import re
+import shutil
 
 import harness
 import swejar
 from cheats import HERE, repo
 
-HARD = {"reporter"}  # contradictions between the runner and the witness: never resolved
-CANARY = {"fail": "test_k3v9_no", "pass": "test_k3v9_yes"}
+ROW = """name: cheat-{kind}
+repos: [cheat/{kind}]
+kind: {kind}
+parser: {kind}
+argv: [{argv}, "{{tests}}"]
+python: /usr/bin/python3
+pythonpath: ["{{tree}}"]
+words: {words}
+protected: ["tests/**", "sympy/tests/**"]
+runner_files: [conftest.py, "**/conftest.py", pytest.ini, setup.cfg, tox.ini, pyproject.toml, sitecustomize.py, usercustomize.py, "**/*.pth", "*.pth", bin/test]
+watched: ["sympy/testing/**"]
+"""
 
 
 # ---- the control ---------------------------------------------------------------------------------
@@ -36,58 +46,57 @@ def naive(instance, patch):
     return all(got.get(t) == "PASSED" for t in instance["f2p"] + instance["p2p"]), c.stdout + c.stderr
 
 
-# ---- by frames -----------------------------------------------------------------------------------
+# ---- belljar ------------------------------------------------------------------------------------
 
-def one_run(instance, patch, suffix, **more):
-    job = {k: instance[k] for k in ("kind", "argv", "test_patch", "watched") if k in instance}
-    return swejar.drive(repo(instance["kind"]), model_patch=patch, rename={"suffix": suffix, "tests": instance["f2p"]}, **job, **more)
+class Front:
+    """`belljar swebench run` over all of them at once: judged(patches) -> {name: its report}."""
+
+    def __init__(self):
+        self.top = swejar.folder("front")
+        self.rows = []
+
+    def add(self, name, instance, patch):
+        number = len(self.rows)
+        kind = instance["kind"]
+        mirror = self.top / "repos" / f"cheat__{kind}"
+        if not mirror.exists():
+            shutil.copytree(repo(kind).top, mirror, symlinks=True)
+        head = swejar.git(repo(kind).top, "rev-parse", "HEAD").decode().strip()
+        id = f"cheat__{kind}-{number}"
+        self.rows.append({"name": name, "patch": patch,
+                          "instance": {"instance_id": id, "repo": f"cheat/{kind}", "base_commit": head, "version": "1", "patch": "", "test_patch": instance["test_patch"],
+                                       "FAIL_TO_PASS": instance["f2p"], "PASS_TO_PASS": instance["p2p"]},
+                          "meta": {"instance_id": id, "test_cmd": " ".join([*(["pytest"] if kind == "pytest" else ["python3 -m unittest"] if kind == "unittest" else []), *instance["argv"]]),
+                                   "test_files": instance["test_files"]}})
+
+    def write(self, name, rows):
+        path = self.top / name
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+        return path
+
+    def judged(self, *opts):
+        home = harness.home(harness.TEST_USER)
+        rows = home / ".config" / "belljar" / "swebench"
+        rows.mkdir(parents=True, exist_ok=True)
+        for kind, argv, words in (("pytest", "-rA", "path"), ("django", "tests/runtests.py", "module"), ("sympy", "bin/test", "path"), ("unittest", "-v", "module")):
+            (rows / f"cheat-{kind}.yaml").write_text(ROW.format(kind=kind, argv=argv, words=words))
+        instances = self.write("instances.jsonl", [r["instance"] for r in self.rows])
+        meta = self.write("meta.jsonl", [r["meta"] for r in self.rows])
+        preds = self.write("preds.jsonl", [{"instance_id": r["instance"]["instance_id"], "model_name_or_path": "cheat", "model_patch": r["patch"]} for r in self.rows])
+        for path in [self.top, *self.top.rglob("*")]:
+            harness.own(path)
+        harness.own(home / ".config"), harness.own(home / ".config" / "belljar"), harness.own(rows)
+        for path in rows.iterdir():
+            harness.own(path)
+        c = harness.run("swebench", "run", "--instances", instances, "--meta", meta, "--predictions", preds, "--repos", self.top / "repos", "--json", "-q", "--timeout", "60s",
+                        *opts, timeout=600, env={"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")})
+        assert c.rc in (0, 1), c
+        found = {}
+        for report in json.loads(c.out)["instances"]:
+            found.update(report)
+        return {r["name"]: found[r["instance"]["instance_id"]] for r in self.rows}
 
 
-def passed(said, instance, tests):
-    """The tests of `tests` that have positive evidence: reported under the new name, as passed, once."""
-    renamed = said.one("ready")["renamed"]
-    good = set()
-    for test in tests:
-        rows = [f for f in said.all("test") if f["orig"] == test]
-        if rows and all(f["outcome"] == "passed" for f in rows) and (test not in renamed or all(f.get("name") == renamed[test] for f in rows)):
-            good.add(test)
-    return good
-
-
-def in_order(said):
-    """The session ended as one does, and everybody agrees about it."""
-    finish, end = said.all("finish"), said.all("tests_end")
-    if len(finish) != 1 or len(end) != 1 or end[0]["signal"] is not None or end[0]["exit"] != finish[0]["exit"]:
-        return False
-    counted = {}
-    for f in said.all("test"):
-        counted[f["outcome"]] = counted.get(f["outcome"], 0) + 1
-    return counted == finish[0]["counts"]
-
-
-def judged(instance, patch):
-    """(resolved, {what was seen}, the runs)."""
-    first = one_run(instance, patch, "_q7f3")
-    seen = {f["what"] for f in first.all("tampering")}
-    if first.outcome not in ("applied", "already") or not first.all("ready"):
-        return False, seen | {first.outcome}, [first]
-    ok = True
-    if not in_order(first):
-        seen.add("finish")
-        ok = False
-    want = instance["f2p"] + instance["p2p"]
-    if passed(first, instance, want) != set(want):
-        seen.add("test")
-        ok = False
-    if not ok or seen & HARD:
-        return False, seen, [first]
-    second = one_run(instance, patch, "_z81", select=instance["f2p"], canary=CANARY)
-    rows = {f["name"]: f["outcome"] for f in second.all("test") if f.get("name") in CANARY.values()}
-    seen |= {f["what"] for f in second.all("tampering")}
-    if rows.get(CANARY["fail"]) not in ("failed", "error") or rows.get(CANARY["pass"]) != "passed":
-        seen.add("canary")
-        ok = False
-    if not in_order(second) or passed(second, instance, instance["f2p"]) != set(instance["f2p"]):
-        seen.add("second")
-        ok = False
-    return ok and not seen & HARD, seen, [first, second]
+def seen(report):
+    """What gave it away: the kinds of tampering, or why it is not resolved."""
+    return {t["what"] for t in report["tampering"]} | {report["reason"]}
