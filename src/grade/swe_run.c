@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "jar/root.h"
+#include "grade/swe_guest.h"
 
 /*
  * Theory of operation
@@ -227,9 +227,9 @@ static void make_request(const struct swe_item *i, const char *tree, struct swe_
 	request_copy(r, g.setup->defaults);
 	r->language = NULL;
 	r->network = "none";
-	strlist_add(a, &r->argv, j->python);
-	strlist_add(a, &r->argv, "-I");
-	strlist_add(a, &r->argv, ROOT_SWE_PY);
+	swe_guest_add(r, j->python, "swe", 1, a);
+	for (size_t k = 0; k < j->env.n; k++)
+		strlist_add(a, &r->env, j->env.v[k]);
 	strlist_add(a, &r->layer, arena_fmt(a, "%s:" TREE, tree));
 	for (const char *const *p = j->spec->layers; p && *p; p++)
 		strlist_add(a, &r->ro, arena_fmt(a, "%s:%s", *p, *p));
@@ -243,11 +243,8 @@ static void make_request(const struct swe_item *i, const char *tree, struct swe_
 	r->limits.pids = 256;
 	r->limits.log_bytes = OUTPUT_MAX;
 	/* What is graded is named in the receipt: its hash is that of this file. */
-	if (i->pred.patch && !i->bare) {
-		r->files = arena_alloc(a, sizeof(*r->files));
-		r->files[0] = (struct request_file){ .path = "model.patch", .content = i->pred.patch, .len = i->pred.patch_len, .mode = 0644 };
-		r->file_count = r->file_cap = 1;
-	}
+	if (i->pred.patch && !i->bare)
+		r->files[r->file_count++] = (struct request_file){ .path = "model.patch", .content = i->pred.patch, .len = i->pred.patch_len, .mode = 0644 };
 }
 
 /* ---- an item's way ---- */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jar/root.h"
+#include "grade/swe_guest.h"
 #include "run/state.h"
 
 #define LINE_MAX_BYTES (256U << 10)
@@ -114,13 +114,10 @@ int swe_tree_find(const struct swe_trees *t, const char *repo, const char *commi
 
 void swe_build_request(struct request *out, const struct request *base, const char *mirror, const char *commit, struct arena *a)
 {
-	static const char *const words[] = { "/usr/bin/python3", "-I", ROOT_TREE_PY };
-
 	request_copy(out, base);
 	out->language = NULL;
 	out->network = "none";
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		strlist_add(a, &out->argv, words[i]);
+	swe_guest_add(out, "/usr/bin/python3", "tree", 0, a);
 	strlist_add(a, &out->argv, commit);
 	strlist_add(a, &out->layer, arena_fmt(a, "%s:/mirror", mirror));
 	out->limits.wall_ms = 600000;

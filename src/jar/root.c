@@ -61,8 +61,6 @@ static const struct piece {
 	{ TEXT, ROOT_NODE_JS, root_node_js },
 	{ TEXT, ROOT_DRIVER_PY, root_driver_py },
 	{ TEXT, ROOT_VERIFIER_PY, root_verifier_py },
-	{ TEXT, ROOT_TREE_PY, root_tree_py },
-	{ TEXT, ROOT_SWE_PY, root_swe_py },
 	{ TEXT, ROOT_DRIVER_JS, root_driver_js },
 	{ TEXT, ROOT_VERIFIER_JS, root_verifier_js },
 	{ DIRECTORY, "/proc", NULL },

@@ -13,12 +13,9 @@ extern const char root_node_js[];
 /* src/guest/python, src/guest/node: the two sides of grading (src/grade). */
 #define ROOT_DRIVER_PY	 "/etc/belljar/driver.py"
 #define ROOT_VERIFIER_PY "/etc/belljar/verifier.py"
-/* A repository at one commit; its patches and tests (src/grade/swe_*.c). */
-#define ROOT_TREE_PY	 "/etc/belljar/tree.py"
-#define ROOT_SWE_PY	 "/etc/belljar/swe.py"
 #define ROOT_DRIVER_JS	 "/etc/belljar/driver.js"
 #define ROOT_VERIFIER_JS "/etc/belljar/verifier.js"
-extern const char root_driver_py[], root_verifier_py[], root_swe_py[], root_tree_py[], root_driver_js[], root_verifier_js[];
+extern const char root_driver_py[], root_verifier_py[], root_driver_js[], root_verifier_js[];
 /* What every source shown in a jar is restricted to. */
 #define ROOT_BIND_ATTR \
 	((hook_disabled("readonly") ? 0 : MOUNT_ATTR_RDONLY) | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

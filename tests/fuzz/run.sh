@@ -55,8 +55,17 @@ embed() {
 embed root_node_js "$root/src/guest/node/preload.js"
 embed root_driver_py "$root/src/guest/python/data.py" "$root/src/guest/python/driver.py"
 embed root_verifier_py "$root/src/guest/python/data.py" "$root/src/guest/python/verifier.py"
-embed root_swe_py "$root/src/guest/python/swe.py"
-embed root_tree_py "$root/src/guest/python/tree.py"
+for name in swe tree; do
+	/usr/bin/python3 "$root/tools/precompile.py" "/workspace/.belljar/$name.py" "$root/src/guest/python/$name.py" | keep "$out/$name.code"
+done
+swe_embed() {
+	/usr/bin/python3 "$root/tools/embed.py" grade/swe_guest.h "$1" "$2" | keep "$out/text_$1.c"
+}
+swe_embed swe_start_py "$root/src/guest/python/start.py"
+swe_embed swe_driver_py "$root/src/guest/python/swe.py"
+swe_embed swe_driver_code "$out/swe.code"
+swe_embed swe_tree_py "$root/src/guest/python/tree.py"
+swe_embed swe_tree_code "$out/tree.code"
 embed root_driver_js "$root/src/guest/node/data.js" "$root/src/guest/node/driver.js"
 embed root_verifier_js "$root/src/guest/node/data.js" "$root/src/guest/node/verifier.js"
 

@@ -1809,6 +1809,7 @@ NEEDED = {
     "sympy": "ast functools importlib.machinery inspect runpy traceback",
 }
 NEEDED["django"] = NEEDED["unittest"] = "ast functools inspect json logging runpy subprocess tempfile threading traceback unittest unittest.suite"
+STARTED = dict(os.environ) if not sys.flags.ignore_environment else {}  # what this interpreter was started with
 AT_START = ("PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDEVMODE", "PYTHONINTMAXSTRDIGITS")  # only heard by an interpreter that starts
 
 
@@ -1822,11 +1823,11 @@ def run_tests(again=False):
         first = json.loads(data[NONCE:])
         kind = first["kind"]
         os.environ.update(first["env"])
-        if any(k in first["env"] for k in AT_START):
+        if any(first["env"].get(k, STARTED.get(k)) != STARTED.get(k) for k in AT_START):
             for fd in (3, 4):
                 os.set_inheritable(fd, True)
-            os.execve(PYTHON, [PYTHON, "-s", os.path.abspath(__file__), "runner", kind], os.environ)
-        if os.environ.get("PYTHONWARNINGS"):
+            os.execve(PYTHON, [PYTHON, "-s", *([os.path.abspath(__file__), "swe"] if __file__.endswith("start.py") else [os.path.abspath(__file__)]), "runner", kind], os.environ)
+        if os.environ.get("PYTHONWARNINGS", "") != STARTED.get("PYTHONWARNINGS", ""):
             import warnings
             sys.warnoptions += os.environ["PYTHONWARNINGS"].split(",")
             warnings._processoptions(sys.warnoptions)
