@@ -11,6 +11,7 @@ import harness
 
 TREE = "/workspace/testbed"
 GIT = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false", "-c", "init.defaultBranch=main"]
+DRIVER = ["--file", f"{harness.REPO}/src/guest/python/swe.py:.belljar/swe.py"]
 _count = itertools.count()
 
 
@@ -126,7 +127,7 @@ def drive(repo, *options, timeout=harness.HANG_S, **job):
            "watched": [], "rename": {"suffix": "_q7f3", "tests": []}, "canary": None, "select": None, "apply_timeout_s": 60, **job}
     data = json.dumps(job).encode()
     c = harness.run("run", "-q", "--ro", f"{repo.top}:/base", "--stdin", "-", "--disk", "200M", "-m", "1G", "--pids", "128", "--output", "32M", "--timeout", "60s",
-                    "--audit", "off", *options, "--file", f"{harness.REPO}/src/guest/python/swe.py:.belljar/swe.py", "--", "/usr/bin/python3", "-I", "/workspace/.belljar/swe.py", input=struct.pack("<I", len(data)) + data, timeout=timeout)
+                    "--audit", "off", *options, *DRIVER, "--", "/usr/bin/python3", "-I", "/workspace/.belljar/swe.py", input=struct.pack("<I", len(data)) + data, timeout=timeout)
     return Said(frames(c.out), c.rc)
 
 

@@ -73,8 +73,8 @@ REFUSED = {
 
 def test_patches_that_are_refused_by_name():
     """All in one jar each would take a minute: the driver's functions are asked in one, whole jobs in test_a_refused_patch_changes_nothing."""
-    code = ("import sys; sys.argv = ['swe']; source = open('/etc/belljar/swe.py').read().rsplit('if len(sys.argv) > 1', 1)[0]\n"
-            "ns = {'__file__': '/etc/belljar/swe.py', '__name__': 'swe'}; exec(compile(source, 'swe.py', 'exec'), ns)\n"
+    code = ("import sys; sys.argv = ['swe']; source = open('/workspace/.belljar/swe.py').read().rsplit('if len(sys.argv) > 1', 1)[0]\n"
+            "ns = {'__file__': '/workspace/.belljar/swe.py', '__name__': 'swe'}; exec(compile(source, 'swe.py', 'exec'), ns)\n"
             "import json\nfor name, text in json.load(sys.stdin):\n"
             "    try:\n        p = ns['Patch'](text); got = 'empty' if p.empty else 'parsed' if p.paths else 'malformed'\n"
             "    except ns['Refused'] as e:\n        got = e.outcome\n    print(json.dumps([name, got, text[:80]]))\n")
@@ -82,7 +82,7 @@ def test_patches_that_are_refused_by_name():
     cases += [("parsed", gold()), ("parsed", the_tests()), ("parsed", new_file("pkg/.github/x")), ("parsed", new_file("pkg/..x")),
               ("parsed", new_file("inside", "pkg/calc.py", "120000")), ("parsed", new_file("pkg/git.py")),
               ("parsed", "--- a/README\n+++ b/README\n@@ -1,2 +1,2 @@\n--- a/../../x\n+++ b/../../x\n hello\n")]
-    c = harness.run("run", "-q", "--stdin", "-", "--", "/usr/bin/python3", "-I", "-c", code, input=json.dumps(cases).encode()).ok()
+    c = harness.run("run", "-q", "--stdin", "-", *swejar.DRIVER, "--", "/usr/bin/python3", "-I", "-c", code, input=json.dumps(cases).encode()).ok()
     got = [json.loads(l) for l in c.stdout.splitlines()]
     assert len(got) == len(cases) and not [g for g in got if g[0] != g[1]]
 
@@ -191,7 +191,7 @@ def test_bad_test_patch():
 
 def test_a_job_that_is_none():
     for data in (b"", b"\x05\x00\x00\x00{bad}"):
-        c = harness.run("run", "-q", "--stdin", "-", "--", "/usr/bin/python3", "-I", "/etc/belljar/swe.py", input=data)
+        c = harness.run("run", "-q", "--stdin", "-", *swejar.DRIVER, "--", "/usr/bin/python3", "-I", "/workspace/.belljar/swe.py", input=data)
         assert c.rc != 0
         assert not [f for f in swejar.frames(c.out) if f["t"] != "apply" or f["outcome"] != "error"]
 

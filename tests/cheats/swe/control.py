@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 TREE = "/workspace/testbed"
 
@@ -26,6 +27,7 @@ def main():
     del env["GIT_DIR"], env["GIT_WORK_TREE"]
     os.dup2(1, 2)
     subprocess.run(["/usr/bin/python3", *words, *job["argv"]], cwd=TREE, env=env, stdin=subprocess.DEVNULL)
+    time.sleep(0.3)  # a container does not go away at once: what is still written is in its log
 
 
 main()
