@@ -220,6 +220,7 @@ static int make_job(struct swe_item *i, bool check, struct swe_talk *t, struct e
 
 static void make_request(const struct swe_item *i, const char *tree, struct swe_talk *t)
 {
+	static const char *const safe[] = { "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*" };
 	const struct swe_job *j = &i->job;
 	struct request *r = &t->req;
 	struct arena *a = &t->arena;
@@ -230,6 +231,9 @@ static void make_request(const struct swe_item *i, const char *tree, struct swe_
 	swe_guest_add(r, j->python, "swe", 1, a);
 	for (size_t k = 0; k < j->env.n; k++)
 		strlist_add(a, &r->env, j->env.v[k]);
+	/* Rootless the tree belongs to somebody else than the guest, which git minds. */
+	for (size_t k = 0; g.setup->trees->open_modes && k < sizeof(safe) / sizeof(safe[0]); k++)
+		strlist_add(a, &r->env, safe[k]);
 	strlist_add(a, &r->layer, arena_fmt(a, "%s:" TREE, tree));
 	for (const char *const *p = j->spec->layers; p && *p; p++)
 		strlist_add(a, &r->ro, arena_fmt(a, "%s:%s", *p, *p));
