@@ -50,7 +50,7 @@ def _serve():
 
     def line_of(file, number):
         lines = source_lines.get(file)
-        return lines[number - 1].strip()[:300] if lines and 0 < number <= len(lines) else ""
+        return lines[number - 1].strip()[:300] if lines and type(number) is int and 0 < number <= len(lines) else ""
 
     def near(e):
         """Names like the one that is missing."""
@@ -294,10 +294,10 @@ def _serve():
             reply = call(r, None if r.get("materialise") else keep)
         elif op == b"B":
             set_signal(signal.SIGPROF, on_time(body[:16], "cpu_time"))
-            setitimer(signal.ITIMER_PROF, r["cpu_s"])
             reply = {"all": []}
             size = 0
-            for args in r["many"]:
+            for args, cpu_s in zip(r["many"], r["cpu_s"]):
+                setitimer(signal.ITIMER_PROF, cpu_s)
                 reply["all"].append(call({"target": r["target"], "args": args, "inplace": False}, None))
                 size += len(reply["all"][-1].get("v", b""))
                 if size > 4 << 20:
@@ -345,7 +345,8 @@ def _serve():
             where = None
             while frame is not None:
                 if frame.f_code.co_filename in source_lines:
-                    where = {"line": frame.f_lineno, "text": line_of(frame.f_code.co_filename, frame.f_lineno), "function": frame.f_code.co_name}
+                    line = frame.f_lineno or frame.f_code.co_firstlineno  # between two lines there is none
+                    where = {"line": line, "text": line_of(frame.f_code.co_filename, line), "function": frame.f_code.co_name}
                     break
                 frame = frame.f_back
             write_frame(out, nonce + encode({"timeout": limit_kind, "where": where, "out": taken()}))
