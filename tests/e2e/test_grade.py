@@ -111,6 +111,14 @@ def test_every_verdict(grade, mode):
     assert "undefined_name" in name["exception"]["near"] and name["exception"]["line"] == 28
 
 
+def test_a_time_limit_between_two_lines_is_one(grade):
+    """Where the interpreter stands may have no line number (it was told as the candidate's TypeError)."""
+    code = ("def f(n):\n    a = [i * i - i + 1 for i in range(1, n + 1)]\n    c = 0\n    for i in range(n - 2):\n        for j in range(i + 1, n - 1):\n"
+            "            for k in range(j + 1, n):\n                if (a[i] + a[j] + a[k]) % 3 == 0:\n                    c += 1\n    return c\n")
+    r = grade(code, [{"args": [4000], "timeout_s": 0.05 + i / 1000} for i in range(30)])
+    assert set(reasons(r)) == {"timeout"}, r
+
+
 def test_time_limit_says_where(grade):
     r = grade("def f():\n    n = 0\n    while True:\n        n += 1\n", [{"args": [], "timeout_s": 0.2}])
     assert reasons(r) == ["timeout"] and r["test_results"][0]["where"]["line"] in (3, 4)
