@@ -58,7 +58,8 @@ rootless() {
 	# What does not depend on who asks (interpreters, comparison, rules, texts) is not asked again.
 	group "end to end, rootless" env BELLJAR_TEST_USER=belljartest /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs \
 		--ignore=tests/e2e/test_warm_same.py --ignore=tests/e2e/test_check.py --ignore=tests/e2e/test_syntax.py --ignore=tests/e2e/test_explain.py \
-		--ignore=tests/e2e/test_judge.py --deselect=tests/e2e/test_grade.py::test_mbpp_references --deselect=tests/e2e/test_grade.py::test_humaneval_references tests/e2e
+		--ignore=tests/e2e/test_judge.py --ignore=tests/e2e/test_swe_grade.py --ignore=tests/e2e/test_swe_guest.py --ignore=tests/e2e/test_multipl_e.py \
+		--ignore=tests/e2e/test_batch_tests.py --deselect=tests/e2e/test_grade.py::test_mbpp_references --deselect=tests/e2e/test_grade.py::test_humaneval_references tests/e2e
 	group "containment, rootless" env BELLJAR_TEST_USER=belljartest /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/containment
 }
 
@@ -79,7 +80,7 @@ case $mode in
 	# Zygotes are not sanitized (they are somebody else's interpreter), and what is measured is not measured here. Those that read what strangers wrote
 	# come first; what only asks the same code again with other options is left out (45 minutes).
 	group "end to end, sanitized" py tests/e2e/test_bad_input.py tests/e2e/test_request.py tests/e2e/test_config.py tests/e2e/test_check.py \
-		tests/e2e/test_explain.py tests/e2e/test_judge.py tests/e2e/test_grade.py tests/e2e/test_audit.py tests/e2e/test_allow.py tests/e2e/test_batch.py tests/e2e/test_batch_tests.py \
+		tests/e2e/test_explain.py tests/e2e/test_judge.py tests/e2e/test_grade.py tests/e2e/test_audit.py tests/e2e/test_allow.py tests/e2e/test_batch.py tests/e2e/test_batch_tests.py tests/e2e/test_swe_grade.py tests/e2e/test_swebench.py \
 		tests/e2e/test_run.py tests/e2e/test_stdin.py tests/e2e/test_files.py tests/e2e/test_artifacts.py tests/e2e/test_output.py tests/e2e/test_result.py \
 		tests/e2e/test_verdicts.py tests/e2e/test_lifecycle.py --deselect=tests/e2e/test_grade.py::test_mbpp_references \
 		--deselect=tests/e2e/test_grade.py::test_humaneval_references
