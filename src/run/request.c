@@ -36,7 +36,7 @@ const struct opt request_opts[] = {
 	  "copy a file or folder into /workspace; may be repeated" },
 	{ "ro", 0, "SRC:DST", NULL, OPT_LIST, AT(ro), NULL, 0, 0, 0, "show a file or folder of the host read-only; may be repeated" },
 	{ "layer", 0, "SRC:DST", NULL, OPT_LIST, AT(layer), NULL, 0, 0, 0,
-	  "show a folder of the host with a private writable layer over it, which has a budget of its own; may be repeated" },
+	  "show a folder of the host with a private writable layer over it (its own budget); as root the guest has the rights of the folder's owner there, also to read; may be repeated" },
 	{ "workspace", 'w', "DIR", NULL, OPT_STR, AT(workspace), NULL, 0, 0, 0,
 	  "copy this folder in as /workspace and the changes back afterwards" },
 	{ "get", 'g', "PATH", NULL, OPT_LIST, AT(get), "get", 0, 0, 0, "bring a file or pattern out of /workspace; may be repeated" },
