@@ -42,6 +42,11 @@ char *belljar_run(struct belljar *jar, const char *json, size_t len, size_t *res
 /* The same for a function test: `test` is the object that a request has as "test" ({"func": …, "cases": […]}), and `json` the request without it. */
 char *belljar_test(struct belljar *jar, const char *json, size_t len, const char *test, size_t test_len, size_t *result_len);
 
+/* Another command of belljar, to its end: `words` behind `belljar`, ended by NULL ("swebench", "test", …, "--json", NULL). What it printed, to be given to
+ * belljar_free(), and unless they are NULL its exit status (0 or 1: what that means is the command's) and the length. NULL when it could not be started, did not
+ * end by itself, or ended with another status: then belljar_error() has its own words. Of `options` only `program` counts; they may be NULL. */
+char *belljar_command(const struct belljar_options *options, const char *const *words, int *status, size_t *len);
+
 void belljar_free(char *result);
 /* Why the last call of this thread failed: one line, valid until its next call. Never NULL. */
 const char *belljar_error(void);

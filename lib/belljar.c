@@ -783,3 +783,95 @@ API char *belljar_test(struct belljar *j, const char *json, size_t len, const ch
 	free(line);
 	return result;
 }
+
+/* ---- other commands ---- */
+
+/* One read of what is there; false at its end. */
+static bool read_some(int fd, struct text *t)
+{
+	ssize_t n;
+
+	if (text_room(t, BLOCK + 1) < 0)
+		return false;
+	n = read(fd, t->data + t->len, BLOCK);
+	if (n > 0)
+		t->len += (size_t)n;
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* All that it says, and how it ended. */
+static int listen_to(struct belljar *j, struct text *out, struct text *words)
+{
+	int status = 0;
+
+	while (j->fd[FROM] >= 0 || j->fd[WORDS] >= 0) {
+		struct pollfd p[2] = { { j->fd[FROM], POLLIN, 0 }, { j->fd[WORDS], POLLIN, 0 } };
+
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (p[0].revents && !read_some(j->fd[FROM], out))
+			close_fd(j, FROM);
+		if (p[1].revents && !read_some(j->fd[WORDS], words))
+			close_fd(j, WORDS);
+	}
+	while (waitpid(j->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+API char *belljar_command(const struct belljar_options *options, const char *const *words, int *status, size_t *len)
+{
+	const char *given = options && options->program ? options->program : getenv("BELLJAR"), *program = given && *given ? given : "belljar";
+	struct belljar j = { .fd = { -1, -1, -1, -1, -1 } };
+	struct ends c = { -1, -1, -1 };
+	struct text out = { 0 }, said = { 0 };
+	const char **argv;
+	size_t n = 0;
+	int rc, ended = -1;
+
+	last_error[0] = '\0';
+	while (words && words[n])
+		n++;
+	argv = calloc(n + 2, sizeof(*argv));
+	if (!argv) {
+		fail(MEMORY);
+		return NULL;
+	}
+	argv[0] = "belljar";
+	for (size_t i = 0; i < n; i++)
+		argv[i + 1] = words[i];
+	rc = make_channels(&j, &c);
+	if (rc == 0)
+		rc = spawn(&j, program, (char *const *)(void *)argv, &c);
+	for (int i = 0; i < 3; i++) {
+		int fd = i == 0 ? c.in : i == 1 ? c.out : c.words;
+
+		if (fd >= 0)
+			close(fd);
+	}
+	close_fd(&j, TO);
+	if (rc == 0)
+		ended = listen_to(&j, &out, &said);
+	for (int i = 0; i < FDS; i++)
+		close_fd(&j, i);
+	free(argv);
+	if (rc == 0 && (ended < 0 || !WIFEXITED(ended) || WEXITSTATUS(ended) > 1)) {
+		while (said.len && said.data[said.len - 1] == '\n')
+			said.len--;
+		rc = fail("belljar ended with status %d: %.*s", ended < 0 || !WIFEXITED(ended) ? -1 : WEXITSTATUS(ended), (int)(said.len < 600 ? said.len : 600), said.data ? said.data : "");
+	}
+	if (rc == 0 && text_room(&out, 1) < 0)
+		rc = fail(MEMORY);
+	free(said.data);
+	if (rc < 0) {
+		free(out.data);
+		return NULL;
+	}
+	out.data[out.len] = '\0';
+	if (status)
+		*status = WEXITSTATUS(ended);
+	if (len)
+		*len = out.len;
+	return out.data;
+}

@@ -32,6 +32,7 @@ static const struct opt swebench_opts[] = {
 	{ "out", 'o', "DIR", NULL, OPT_STR, AT(out), NULL, 0, 0, 0, "run, validate: reports, and a folder of logs for each instance; run goes on where it stopped" },
 	{ "ids", 0, "ID", NULL, OPT_LIST, AT(ids), NULL, 0, 0, 0, "run, validate: only these instances; may be repeated" },
 	{ "patch", 0, "FILE|-", NULL, OPT_STR, AT(patch), NULL, 0, 0, 0, "apply, test: the patch, or 'gold' (default: none, only the tests')" },
+	{ "test-id", 0, "ID", NULL, OPT_LIST, AT(tests), NULL, 0, 0, 0, "test: run this test instead of the test patch's files; may be repeated" },
 	{ "jobs", 'j', "N", NULL, OPT_U64, AT(jobs), NULL, 1, POOL_CEILING_MAX, 0, "jars at once (default: one for each CPU)" },
 	{ "timeout", 't', "TIME", NULL, OPT_MS, AT(wall_ms), NULL, 1, 86400000, 0, "limit of one run of tests (default: the repository's, 1800s)" },
 	{ "memory", 'm', "SIZE", NULL, OPT_BYTES, AT(memory_bytes), NULL, 4ULL << 20, 1ULL << 40, 0, "its memory (default: the repository's, 2G)" },

@@ -11,7 +11,7 @@ struct swebench {
 	struct request req; /* first: the rows of request.h fill it */
 	const char *instances, *meta, *id, *log, *kind, *exit;
 	const char *predictions, *repos, *out, *patch, *url;
-	struct strlist ids, extra;
+	struct strlist ids, extra, tests;
 	uint64_t jobs, wall_ms, memory_bytes;
 	bool json, quiet, strict, no_canaries, network, all;
 	int instances_fd, meta_fd;

@@ -99,6 +99,7 @@ static int prepare(struct call *c, const char *what, struct err *e)
 	c->eval.defaults = &c->s->req;
 	c->eval.logs = c->out;
 	c->eval.extra = &c->s->extra;
+	c->eval.tests = c->s->tests.n ? &c->s->tests : NULL;
 	c->eval.wall_ms = c->s->wall_ms;
 	c->eval.memory_bytes = c->s->memory_bytes;
 	c->eval.canaries = !c->s->no_canaries;

@@ -27,6 +27,7 @@
 #define TREE	  "/testbed"
 #define APPLY_S	  60
 #define OUTPUT_MAX (1ULL << 30)
+#define RAW_MAX	  (100U << 10) /* of a report; the whole is in the folder of logs */
 
 enum tree_state { TREE_NONE, TREE_MAKING, TREE_READY, TREE_FAILED };
 
@@ -314,7 +315,7 @@ static int prepare_item(struct swe_item *i, struct err *e)
 	nonce(i->canary_fail + 5, 8);
 	snprintf(i->canary_pass, sizeof(i->canary_pass), "test_");
 	nonce(i->canary_pass + 5, 8);
-	return swe_job_make(&i->job, i->instance, TREE, NULL, g.setup->extra, &i->arena, e);
+	return swe_job_make(&i->job, i->instance, TREE, g.setup->tests, g.setup->extra, &i->arena, e);
 }
 
 /* What there is room for; false: nothing will ever come again. */
@@ -394,6 +395,37 @@ static void tell_jar(json_t *o, const char *name, const struct swe_talk *t, uint
 				      "max_memory_mb", json_real((double)result_memory_peak(&t->res.run.evidence) / 1048576)));
 }
 
+/* What the runner printed, with the names as they are listed: start and end when it is long. */
+static json_t *raw_output(const struct buf *log, const char *suffix)
+{
+	size_t n = strlen(suffix), half = RAW_MAX / 2;
+	auto_buf out = BUF_INIT(SWE_LOG_MAX + 1);
+	struct arena a = { 0 };
+	json_t *text;
+
+	for (size_t at = 0; at < log->len;) {
+		const char *hit = n ? memmem(log->data + at, log->len - at, suffix, n) : NULL;
+		size_t len = hit ? (size_t)(hit - log->data) - at : log->len - at;
+
+		buf_add(&out, log->data + at, len);
+		at += len + (hit ? n : 0);
+	}
+	if (out.len > RAW_MAX) {
+		size_t head = half, tail = out.len - half;
+
+		/* Not in the middle of a character. */
+		while (head && (out.data[head] & 0xc0) == 0x80)
+			head--;
+		while (tail < out.len && (out.data[tail] & 0xc0) == 0x80)
+			tail++;
+		text = json_string(arena_fmt(&a, "%.*s\n[... %zu bytes ...]\n%s", (int)head, out.data, tail - head, out.data + tail));
+	} else {
+		text = json_stringn(out.data ? out.data : "", out.len);
+	}
+	arena_free(&a);
+	return text ? text : json_null();
+}
+
 static void make_report(struct swe_item *i)
 {
 	json_t *o;
@@ -407,6 +439,7 @@ static void make_report(struct swe_item *i)
 	else
 		json_object_set_new(o, "apply", json_null());
 	json_object_set_new(o, "exit_code", i->session[0].has_exit ? json_integer(i->session[0].exit) : json_null());
+	json_object_set_new(o, "raw_output", raw_output(&i->session[0].log, i->suffix[0]));
 	if (i->job.spec)
 		json_object_set_new(o, "command", strings(&i->job.argv));
 	if (i->talk.begun_ns)

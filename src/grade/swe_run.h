@@ -42,6 +42,7 @@ struct swe_evaluation {
 	const struct request *defaults;
 	int logs;			/* folder that a folder for each item is made in; -1: none */
 	const struct strlist *extra;	/* words for the runner */
+	const struct strlist *tests;	/* instead of the test patch's files; NULL: those */
 	uint64_t wall_ms, memory_bytes; /* instead of the row's; 0: the row's */
 	bool canaries, strict, progress;
 	/* An item has its report. In the order in which they end. */

@@ -244,10 +244,28 @@ static int mode_odd(char **words)
 	return 0;
 }
 
+/* Another command: what it printed, or why not. */
+static int command(char **words)
+{
+	int status = -1;
+	size_t len = 0;
+	char *out = belljar_command(NULL, (const char *const *)words, &status, &len);
+
+	if (!out) {
+		printf("error %s\n", belljar_error());
+		return 0;
+	}
+	printf("status %d length %zu %s\n", status, len, strlen(out) == len ? "whole" : "cut");
+	fputs(out, stdout);
+	belljar_free(out);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(char **words);
 } modes[] = {
+	{ "command", command },
 	{ "run", mode_run }, { "test", mode_test }, { "threads", mode_threads }, { "tickets", mode_tickets }, { "killed", mode_killed },
 	{ "program", mode_program }, { "close", mode_close }, { "odd", mode_odd },
 };

@@ -63,6 +63,22 @@ def test_function_tests(probe):
     assert "must be an object" in said(probe, "test", "[]", "{}")[0]
 
 
+def test_other_commands(probe, folder):
+    """All that the command line can do: swebench, audit, check."""
+    log, data = folder / "log", folder / "instances.jsonl"
+    log.write_text("PASSED t.py::test_a\nFAILED t.py::test_b - x\n")
+    data.write_text(json.dumps({"instance_id": "a__b-1", "repo": "a/b", "base_commit": "HEAD", "FAIL_TO_PASS": ["t.py::test_a"], "PASS_TO_PASS": ["t.py::test_b"]}) + "\n")
+    log.chmod(0o644), data.chmod(0o644)
+    head, *rest = said(probe, "command", "swebench", "grade", "--instances", str(data), "--id", "a__b-1", "--log", str(log), "--json")
+    assert head.startswith("status 1 ") and head.endswith("whole"), head
+    report = json.loads("\n".join(rest))["a__b-1"]
+    assert not report["resolved"] and report["fail_to_pass"] == {"t.py::test_a": True} and report["pass_to_pass"] == {"t.py::test_b": False}
+    line, = said(probe, "command", "swebench", "grade", "--id", "x")
+    assert line.startswith("error belljar ended with status 2: ") and "--log" in line, line
+    assert said(probe, "command", "languages", "--json")[0].startswith("status 0 ")
+    assert said(probe, "command", "run", env={"BELLJAR": "/nonexistent"})[0].startswith("error start /nonexistent")
+
+
 def test_two_hundred_at_once(probe):
     assert said(probe, "threads") == ["good 200 of 200", "children none"]
 
