@@ -445,6 +445,7 @@ static int one_item(struct swebench *s, struct arena *a, bool apply_only, struct
 	}
 	x->bare = !s->patch;
 	x->apply_only = apply_only;
+	c.eval.raw = true;
 	rc = swe_evaluate(&c.eval, e);
 	if (rc != 0)
 		goto out;

@@ -439,7 +439,9 @@ static void make_report(struct swe_item *i)
 	else
 		json_object_set_new(o, "apply", json_null());
 	json_object_set_new(o, "exit_code", i->session[0].has_exit ? json_integer(i->session[0].exit) : json_null());
-	json_object_set_new(o, "raw_output", raw_output(&i->session[0].log, i->suffix[0]));
+	/* Not where a run of many is reported: there it is a file of its own, and reports are the same each time. */
+	if (g.setup->raw)
+		json_object_set_new(o, "raw_output", raw_output(&i->session[0].log, i->suffix[0]));
 	if (i->job.spec)
 		json_object_set_new(o, "command", strings(&i->job.argv));
 	if (i->talk.begun_ns)

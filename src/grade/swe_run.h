@@ -45,6 +45,7 @@ struct swe_evaluation {
 	const struct strlist *tests;	/* instead of the test patch's files; NULL: those */
 	uint64_t wall_ms, memory_bytes; /* instead of the row's; 0: the row's */
 	bool canaries, strict, progress;
+	bool raw;			/* reports hold what the runner printed */
 	/* An item has its report. In the order in which they end. */
 	void (*told)(void *ctx, struct swe_item *i);
 	void *ctx;
