@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/swebench.h"
 #include "grade/swe_run.h"
+#include "run/state.h"
 
 #define NETWORK_S 120
 #define LOG_MAX	  (256U << 20)
@@ -174,8 +175,11 @@ static void print_row(const struct swe_item *i)
 		if (what && n >= 0 && (size_t)n < sizeof(remarks) - 60)
 			n += snprintf(remarks + n, sizeof(remarks) - (size_t)n, "%s%.40s", k ? ", " : n ? "; tampering: " : "tampering: ", what);
 	}
-	printf("%-28.60s %-20.40s %-26.40s %9s %9s  %-11s %8.2f  ", i->instance->id, i->pred.model, method ? method : outcome ? outcome : "-", f2p, p2p,
-	       verdict_word(i), seconds);
+	struct arena a = { 0 };
+
+	printf("%-28s %-20s %-26s %9s %9s  %-11s %8.2f  ", text_clean(&a, span_of(i->instance->id), 60), text_clean(&a, span_of(i->pred.model), 40),
+	       text_clean(&a, span_of(method ? method : outcome ? outcome : "-"), 40), f2p, p2p, verdict_word(i), seconds);
+	arena_free(&a);
 	cli_print_safe_to(stdout, "%s%s\n", i->resumed ? "(earlier) " : "", remarks);
 	fflush(stdout);
 }
@@ -234,8 +238,11 @@ static void write_summaries(struct call *c)
 		auto_free char *text = swe_report_text(report);
 
 		if (c->out >= 0 && text) {
-			auto_close int fd = openat(c->out, arena_fmt(c->a, "%s.report.json", swe_model_folder(model, c->a)),
-						   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+			const char *name = arena_fmt(c->a, "%s.report.json", swe_model_folder(model, c->a));
+			auto_close int fd = -1;
+
+			unlinkat(c->out, name, 0);
+			fd = openat(c->out, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 			if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0)
 				fprintf(stderr, "belljar: write the report: %s\n", strerror(errno));
@@ -315,7 +322,7 @@ int swebench_run(struct swebench *s, struct arena *a, struct err *e)
 	if (!s->json)
 		print_head();
 	for (size_t k = 0; k < c.eval.count && c.out >= 0 && !s->all; k++)
-		if (swe_item_resume(c.out, &c.eval.items[k]) && !s->json)
+		if (swe_item_resume(c.out, &c.eval.items[k], !s->no_canaries, s->strict) && !s->json)
 			print_row(&c.eval.items[k]);
 	c.eval.told = told;
 	rc = swe_evaluate(&c.eval, e);
@@ -394,7 +401,7 @@ int swebench_validate(struct swebench *s, struct arena *a, struct err *e)
 		snprintf(before, sizeof(before), "%zu/%zu", b->verdict.f2p_ok, b->verdict.f2p_n);
 		snprintf(gold, sizeof(gold), "%zu/%zu, %zu/%zu", g->verdict.f2p_ok, g->verdict.f2p_n, g->verdict.p2p_ok, g->verdict.p2p_n);
 		if (!s->json)
-			printf("%-28.60s %-14s %-14s %-6s %s\n", x->id, before, gold, why ? "no" : "yes", why ? why : "");
+			printf("%-28s %-14s %-14s %-6s %s\n", text_clean(a, span_of(x->id), 60), before, gold, why ? "no" : "yes", why ? text_clean(a, span_of(why), 300) : "");
 		json_array_append_new(rows, json_pack("{s:s, s:b, s:s?}", "instance_id", x->id, "holds", !why, "reason", why));
 	}
 	if (s->json) {
@@ -488,7 +495,7 @@ static int git_host(const char *dir, const char *const *words, uint64_t until_ns
 	const char *argv[40] = { "git", "--git-dir", dir, "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "credential.helper=", "-c", "gc.auto=0",
 				 "-c", "http.followRedirects=true", "-c", "protocol.ext.allow=never" };
 	static const char *const env[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
-					   "GIT_ASKPASS=/bin/false", "SSH_ASKPASS=/bin/false", "GIT_SSH_COMMAND=/bin/false", "LC_ALL=C.UTF-8", NULL };
+					   "GIT_ASKPASS=/bin/false", "SSH_ASKPASS=/bin/false", "GIT_SSH_COMMAND=/bin/false", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C.UTF-8", NULL };
 	size_t n = 15;
 	int status = 0;
 	pid_t pid;
@@ -519,20 +526,26 @@ static int git_host(const char *dir, const char *const *words, uint64_t until_ns
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : err_set(e, ERR_INPUT, "git could not fetch it");
 }
 
-/* The mirror has the commit afterwards: asked for by its id, and when the server does not give that, with all branches and tags. */
-static int fetch(struct swebench *s, struct arena *a, const char *repo, const char *commit, struct err *e)
+/*
+ * A mirror of our own, in the state folder, has the commit afterwards: asked for by its id, and when the server does not give that, with all branches and
+ * tags. git reads no repository's configuration here but that of one which nobody else has ever written to.
+ */
+static int fetch(struct swebench *s, struct arena *a, const char *repo, const char *commit, char out[SWE_PATH_MAX], struct err *e)
 {
-	const char *slash = strchr(repo, '/'), *url = s->url ? s->url : arena_fmt(a, "https://github.com/%s", repo);
-	const char *dir = arena_fmt(a, "%s/%.*s__%s.git", s->repos, (int)(slash - repo), repo, slash + 1);
+	const char *slash = strchr(repo, '/'), *url = s->url ? s->url : arena_fmt(a, "https://github.com/%s", repo), *dir = out;
 	uint64_t until = clock_mono_ns() + NETWORK_S * NS_PER_MS * 1000;
-	char found[SWE_PATH_MAX];
+	char state[400];
 	struct err none = { 0 };
+	struct stat st;
 	bool by_id = commit && strlen(commit) >= 40;
 
-	mkdir(s->repos, 0755);
-	if (swe_mirror_find(s->repos, repo, found, &none) == 0)
-		dir = arena_dup(a, found);
-	else if (git_host(dir, (const char *const[]){ "init", "-q", "--bare", "--template=", NULL }, until, e) < 0)
+	if (url[0] == '-' || strstr(url, "::"))
+		return err_set(e, ERR_USAGE, "--url: '%.100s' is no address", url);
+	if (state_dir(state, sizeof(state), e) < 0)
+		return -1;
+	mkdir(arena_fmt(a, "%s/mirrors", state), 0700);
+	snprintf(out, SWE_PATH_MAX, "%s/mirrors/%.*s__%s.git", state, (int)(slash - repo), repo, slash + 1);
+	if (stat(dir, &st) < 0 && git_host(dir, (const char *const[]){ "init", "-q", "--bare", "--template=", NULL }, until, e) < 0)
 		return -1;
 	if (by_id && git_host(dir, (const char *const[]){ "cat-file", "-e", arena_fmt(a, "%s^{commit}", commit), NULL }, until, &none) == 0)
 		return 0;
@@ -543,7 +556,7 @@ static int fetch(struct swebench *s, struct arena *a, const char *repo, const ch
 	if (!by_id)
 		return git_host(dir, (const char *const[]){ "fetch", "-q", "--no-write-fetch-head", url, "+HEAD:refs/heads/belljar-newest", NULL }, until, e) < 0 ? err_wrap(e, "%s", url)
 		     : git_host(dir, (const char *const[]){ "symbolic-ref", "HEAD", "refs/heads/belljar-newest", NULL }, until, e);
-	/* A mirror that was shallow may still lack it. */
+	/* It was shallow, and may still lack it. */
 	if (git_host(dir, (const char *const[]){ "cat-file", "-e", arena_fmt(a, "%s^{commit}", commit), NULL }, until, &none) == 0)
 		return 0;
 	return git_host(dir, (const char *const[]){ "fetch", "-q", "--unshallow", url, NULL }, until, e);
@@ -582,7 +595,7 @@ static bool checkout_more(void *ctx)
 	swe_build_request(&k->talk.req, &k->c->s->req, k->mirror, k->commit, &k->talk.arena);
 	k->talk.said = checkout_said;
 	k->talk.done = checkout_done;
-	if (swe_build_begin(&k->build, &k->c->trees, k->repo, &k->err) < 0)
+	if (swe_build_begin(&k->build, &k->c->trees, k->repo, k->commit, &k->err) < 0)
 		return false;
 	swe_jars_begin(&k->talk);
 	return true;
@@ -653,11 +666,9 @@ int swebench_checkout(struct swebench *s, struct arena *a, struct err *e)
 	} else {
 		if (!swe_repo_ok(repo))
 			return err_set(e, ERR_USAGE, "'%.100s' is neither OWNER/NAME nor a path", repo);
-		if (!s->repos)
+		if (!s->repos && !s->network)
 			return err_set(e, ERR_USAGE, "--repos DIR is missing: where mirrors are kept");
-		if (s->network && fetch(s, a, repo, k.commit, e) < 0)
-			return -1;
-		if (swe_mirror_find(s->repos, repo, mirror, e) < 0)
+		if (s->network ? fetch(s, a, repo, k.commit, mirror, e) < 0 : swe_mirror_find(s->repos, repo, mirror, e) < 0)
 			return -1;
 		k.mirror = realpath(mirror, NULL);
 		k.repo = repo;

@@ -26,11 +26,12 @@ void swe_session_done(struct swe_session *s)
 
 static void add_tamper(struct swe_session *s, struct swe_tamper t)
 {
+	s->fatal = s->fatal || swe_tamper_fatal(t.what);
 	if (s->tampering_n == s->tampering_cap) {
 		size_t cap = s->tampering_cap ? s->tampering_cap * 2 : 16;
 		struct swe_tamper *more = s->tampering_n < SWE_TAMPER_MAX ? realloc(s->tampering, cap * sizeof(*more)) : NULL;
 
-		/* The first thousand say enough; only that a frame was none must never be lost, and that makes `bad`. */
+		/* The first thousand say enough; what decides is remembered by itself. */
 		if (!more)
 			return;
 		s->tampering = more;

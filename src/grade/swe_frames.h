@@ -30,6 +30,7 @@ struct swe_session {
 	int exit, signal;
 	int said_exit; /* of "finish"; -1: not said */
 	unsigned children_left;
+	bool fatal; /* something was seen that no verdict survives, listed or not */
 	bool bad; /* "frames" in tampering says why */
 };
 

@@ -401,7 +401,7 @@ static bool all_ok(const struct swe_test *t, size_t n)
 	return true;
 }
 
-static bool is_fatal(const char *what)
+bool swe_tamper_fatal(const char *what)
 {
 	for (const char *const *f = fatal; *f; f++)
 		if (strcmp(*f, what) == 0)
@@ -431,7 +431,8 @@ static void grade_run(struct grading *g, const struct swe_grade_in *in)
 	if (why == SWE_WHY_NONE && in->again)
 		check_again(g, in);
 	for (size_t i = 0; i < in->tampering_n; i++)
-		g->broken = g->broken || is_fatal(in->tampering[i].what);
+		g->broken = g->broken || swe_tamper_fatal(in->tampering[i].what);
+	g->broken = g->broken || in->fatal;
 	if (why == SWE_WHY_NONE && (g->broken || (in->strict && v->tampering_n)))
 		why = SWE_WHY_TAMPERING;
 	if (why != SWE_WHY_NONE)

@@ -45,6 +45,7 @@ struct swe_grade_in {
 	const struct swe_run *again; /* the FAIL_TO_PASS tests once more, with canaries; NULL: there was none */
 	const struct swe_tamper *tampering;
 	size_t tampering_n;
+	bool fatal;  /* tampering that no verdict survives was seen, whether it is listed or not */
 	bool strict; /* any suspicion fails */
 };
 
@@ -93,6 +94,8 @@ struct swe_verdict {
 	const char *trust;     /* "shared_interpreter", "log_only", "none" */
 };
 
+/* Tampering that a verdict does not survive. */
+bool swe_tamper_fatal(const char *what);
 /* Never fails; everything that it makes is in the arena, and what it was given is borrowed for as long. */
 void swe_grade(struct swe_verdict *v, const struct swe_grade_in *in, struct arena *a);
 

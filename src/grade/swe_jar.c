@@ -91,6 +91,13 @@ static void deal_with_ends(void)
 	}
 }
 
+void swe_jars_cancel(struct swe_talk *t)
+{
+	for (size_t i = 0; i < g.setup->jobs; i++)
+		if (g.places[i].talk == t && !g.places[i].over)
+			run_cancel(&g.places[i].run);
+}
+
 bool swe_jars_stopping(void)
 {
 	return g.signalled || g.pool.dead || ledger_refuses(&g.ledger);

@@ -39,6 +39,8 @@ struct swe_jars_setup {
 int swe_jars_run(const struct swe_jars_setup *s, struct err *e);
 /* From `more` or `done`. False when there is no room. */
 bool swe_jars_begin(struct swe_talk *t);
+/* Ends it; `done` comes when that has happened. */
+void swe_jars_cancel(struct swe_talk *t);
 /* A signal asked for the end: nothing new should be begun. */
 bool swe_jars_stopping(void);
 /* Its receipt is kept. */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "grade/swe_guest.h"
+#include "store/digest.h"
 
 /*
  * Theory of operation
@@ -27,6 +28,7 @@
 #define TREE	  "/testbed"
 #define APPLY_S	  60
 #define OUTPUT_MAX (1ULL << 30)
+#define SAID_MAX  (192ULL << 20) /* of frames: output is kept up to 64 MB, and tests are not so many */
 #define RAW_MAX	  (100U << 10) /* of a report; the whole is in the folder of logs */
 
 enum tree_state { TREE_NONE, TREE_MAKING, TREE_READY, TREE_FAILED };
@@ -119,7 +121,7 @@ static void tree_begin(struct tree *t)
 		err_hint(&t->err, "--repos DIR with a mirror of it");
 		return;
 	}
-	if (swe_mirror_find(g.setup->repos, t->repo, mirror, &t->err) < 0 || swe_build_begin(&t->build, g.setup->trees, t->repo, &t->err) < 0) {
+	if (swe_mirror_find(g.setup->repos, t->repo, mirror, &t->err) < 0 || swe_build_begin(&t->build, g.setup->trees, t->repo, t->commit, &t->err) < 0) {
 		t->state = TREE_FAILED;
 		return;
 	}
@@ -261,6 +263,14 @@ static void test_said(struct swe_talk *t, const char *data, size_t len)
 	struct swe_item *i = t->ctx;
 	bool check = t == &i->check;
 
+	/* More than any test run says: nothing of it is kept, and it is ended. */
+	if (i->said_bytes[check] > SAID_MAX)
+		return;
+	i->said_bytes[check] += len;
+	if (i->said_bytes[check] > SAID_MAX) {
+		swe_jars_cancel(t);
+		return;
+	}
 	swe_session_add(&i->session[check], data, len);
 	if (!i->ready_ns[check] && i->session[check].ready)
 		i->ready_ns[check] = clock_mono_ns();
@@ -426,14 +436,19 @@ static json_t *raw_output(const struct buf *log, const char *suffix)
 	return text ? text : json_null();
 }
 
+static void item_key(const struct swe_item *i, bool canaries, bool strict, char out[DIGEST_SIZE * 2 + 1]);
+
 static void make_report(struct swe_item *i)
 {
+	char key[DIGEST_SIZE * 2 + 1];
 	json_t *o;
 
 	i->report = swe_report_instance(i->instance->id, i->bare ? NULL : &i->pred, i->session[0].applied, &i->verdict);
 	o = swe_report_inner(i->report);
-	json_object_set_new(o, "error", i->err.kind ? json_string(i->err.msg) : json_null());
-	json_object_set_new(o, "hint", i->err.kind && i->err.hint[0] ? json_string(i->err.hint) : json_null());
+	json_object_set_new(o, "error", i->err.kind ? json_string(text_clean(&i->arena, span_of(i->err.msg), sizeof(i->err.msg))) : json_null());
+	json_object_set_new(o, "hint", i->err.kind && i->err.hint[0] ? json_string(text_clean(&i->arena, span_of(i->err.hint), sizeof(i->err.hint))) : json_null());
+	item_key(i, g.setup->canaries, g.setup->strict, key);
+	json_object_set_new(o, "key", json_string(key));
 	if (i->session[0].apply)
 		json_object_set(o, "apply", i->session[0].apply);
 	else
@@ -451,14 +466,35 @@ static void make_report(struct swe_item *i)
 	json_object_set_new(o, "tree_seconds", json_real((double)i->tree_ns / 1e9));
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* The second jar sees the same patch: what was put back there as well is not said twice. */
+static bool is_among(const struct swe_session *s, const struct swe_tamper *t)
+{
+	for (size_t i = 0; i < s->tampering_n; i++)
+		if (same_text(s->tampering[i].what, t->what) && same_text(s->tampering[i].path, t->path))
+			return true;
+	return false;
+}
+
 static void grade_now(struct swe_item *i)
 {
 	struct swe_run run, again;
+	struct swe_tamper *all;
 	struct swe_grade_in in = { .fail_to_pass = &i->instance->fail_to_pass, .pass_to_pass = &i->instance->pass_to_pass,
 				   .has_patch = i->bare || (i->pred.patch && i->pred.patch_len), .applied = i->bare || i->session[0].applied, .strict = g.setup->strict };
 
-	in.tampering = i->session[0].tampering;
-	in.tampering_n = i->session[0].tampering_n;
+	/* What was seen in either jar. */
+	all = arena_alloc(&i->arena, (i->session[0].tampering_n + i->session[1].tampering_n + 1) * sizeof(*all));
+	for (int k = 0; k < 2; k++)
+		for (size_t n = 0; n < i->session[k].tampering_n; n++)
+			if (k == 0 || !is_among(&i->session[0], &i->session[1].tampering[n]))
+				all[in.tampering_n++] = i->session[k].tampering[n];
+	in.tampering = all;
+	in.fatal = i->session[0].fatal || i->session[1].fatal;
 	if (i->session[0].ready) {
 		take_run(&run, i, false);
 		in.run = &run;
@@ -510,8 +546,11 @@ static void grade_item(struct swe_item *i)
 
 static void put_file(int dir, const char *name, const char *data, size_t len)
 {
-	auto_close int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	auto_close int fd = -1;
 
+	/* Whatever stands there: a new file takes its place. */
+	unlinkat(dir, name, 0);
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 || fd_write_all(fd, data, len) < 0)
 		fprintf(stderr, "belljar: write %s: %s\n", name, strerror(errno));
 }
@@ -553,25 +592,60 @@ static void write_logs(struct swe_item *i)
 		put_file(dir, "report.json", report, strlen(report));
 }
 
-bool swe_item_resume(int logs, struct swe_item *i)
+static void add_text(struct digest *d, const char *text, size_t len)
+{
+	uint64_t n = len;
+
+	digest_add(d, &n, sizeof(n));
+	digest_add(d, text ? text : "", len);
+}
+
+/* Of all that a verdict depends on: a report counts for this and for nothing else. */
+static void item_key(const struct swe_item *i, bool canaries, bool strict, char out[DIGEST_SIZE * 2 + 1])
+{
+	const struct strlist *lists[] = { &i->instance->fail_to_pass, &i->instance->pass_to_pass, &i->instance->test_files };
+	const char *texts[] = { i->instance->repo, i->instance->base_commit, i->instance->version, i->instance->test_cmd, canaries ? "canaries" : "", strict ? "strict" : "",
+				i->pred.patch ? "patch" : "" };
+	uint8_t sum[DIGEST_SIZE];
+	struct digest d;
+
+	digest_init(&d);
+	for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
+		add_text(&d, texts[k], texts[k] ? strlen(texts[k]) : 0);
+	add_text(&d, i->pred.patch, i->pred.patch ? i->pred.patch_len : 0);
+	add_text(&d, i->instance->test_patch, i->instance->test_patch_len);
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+		add_text(&d, "", 0);
+		for (size_t n = 0; n < lists[k]->n; n++)
+			add_text(&d, lists[k]->v[n], strlen(lists[k]->v[n]));
+	}
+	digest_get(&d, sum);
+	digest_hex(sum, sizeof(sum), out);
+}
+
+bool swe_item_resume(int logs, struct swe_item *i, bool canaries, bool strict)
 {
 	auto_close int dir = item_folder(logs, i, false, &i->arena), fd = -1;
 	auto_buf text = BUF_INIT(64U << 20);
 	static char block[65536];
 	const json_t *o, *apply;
+	char key[DIGEST_SIZE * 2 + 1];
 	const char *outcome;
+	struct stat st;
 	ssize_t n;
 
-	fd = dir < 0 ? -1 : openat(dir, "report.json", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	fd = dir < 0 ? -1 : openat(dir, "report.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
+	item_key(i, canaries, strict, key);
 	while ((n = read(fd, block, sizeof(block))) > 0)
 		if (buf_add(&text, block, (size_t)n) < 0)
 			return false;
 	i->report = json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 	o = json_object_get(i->report, i->instance->id);
-	if (!o || !json_is_boolean(json_object_get(o, "resolved")) || json_is_string(json_object_get(o, "error"))) {
-		/* Not whole, or belljar failed: it is done again. */
+	if (!o || !json_is_boolean(json_object_get(o, "resolved")) || !json_is_null(json_object_get(o, "error")) ||
+	    !member(o, "key") || strcmp(member(o, "key"), key) != 0) {
+		/* Not whole, of something else, or belljar failed: it is done again. */
 		json_decref(i->report);
 		i->report = NULL;
 		return false;

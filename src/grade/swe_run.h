@@ -24,6 +24,7 @@ struct swe_item {
 	struct swe_job job;
 	struct swe_talk talk, check;	/* the tests; the canaries */
 	struct swe_session session[2];	/* what was said there */
+	uint64_t said_bytes[2];
 	uint64_t ready_ns[2];		/* when the tests began, monotonic; 0: they never did */
 	char suffix[2][16], canary_fail[40], canary_pass[40];
 	struct swe_verdict verdict;
@@ -54,7 +55,7 @@ struct swe_evaluation {
 /* 0; 130: a signal; -1: belljar failed. Items that were not finished keep their state. */
 int swe_evaluate(struct swe_evaluation *s, struct err *e);
 /* Reads the report of an item that an earlier call left in `logs`; false: there is none. */
-bool swe_item_resume(int logs, struct swe_item *i);
+bool swe_item_resume(int logs, struct swe_item *i, bool canaries, bool strict);
 void swe_item_free(struct swe_item *i);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "grade/swe_guest.h"
+#include "kernel/sys.h"
 #include "run/state.h"
 
 #define LINE_MAX_BYTES (256U << 10)
@@ -49,7 +50,11 @@ bool swe_repo_ok(const char *repo)
 	for (const char *p = repo; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("._-/", *p))
 			return false;
-	return repo[0] != '.' && slash[1] != '.';
+	/* "a/b__c" and "a__b/c" would be one tree. */
+	for (const char *p = repo; p + 1 < slash; p++)
+		if (p[0] == '_' && p[1] == '_')
+			return false;
+	return repo[0] != '.' && slash[1] != '.' && slash[-1] != '_';
 }
 
 static bool is_repository(const char *path)
@@ -128,13 +133,14 @@ void swe_build_request(struct request *out, const struct request *base, const ch
 	out->limits.pids = 64;
 }
 
-int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *repo, struct err *e)
+int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *repo, const char *commit, struct err *e)
 {
 	static unsigned serial;
 
 	memset(b, 0, sizeof(*b));
 	b->trees = t;
 	b->repo = repo;
+	b->commit = commit;
 	b->line.max = LINE_MAX_BYTES;
 	snprintf(b->temp, sizeof(b->temp), "new-%d-%u", getpid(), serial++);
 	/* Of one who had our number and died. */
@@ -225,6 +231,31 @@ json_t *swe_tree_info(const struct swe_trees *t, const char *repo, const char *c
 	return n > 0 ? json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL) : NULL;
 }
 
+/* Whatever happened in the jar: this is what git finds who looks into a tree. */
+static int own_config(const struct swe_build *b, struct err *e)
+{
+	static const char text[] = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = false\n\tcheckstat = minimal\n"
+				   "\ttrustctime = false\n\tautocrlf = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
+	static const char sha256[] = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n";
+	auto_close int git = sys_openat2(b->root, ".git", O_PATH | O_DIRECTORY | O_CLOEXEC, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), fd = -1;
+	bool long_ids = strlen(json_string_value(json_object_get(b->info, "commit"))) == 64;
+
+	if (git < 0)
+		return err_set(e, ERR_INPUT, "%s: the tree has no .git", b->repo);
+	state_remove_tree(git, "hooks");
+	state_remove_tree(git, "info");
+	state_remove_tree(git, "modules");
+	state_remove_tree(git, "config.worktree");
+	state_remove_tree(git, "commondir");
+	state_remove_tree(git, "objects/info/alternates");
+	state_remove_tree(git, "config");
+	fd = openat(git, "config", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || fd_write_all(fd, text, sizeof(text) - 1) < 0 || (long_ids && fd_write_all(fd, sha256, sizeof(sha256) - 1) < 0) ||
+	    fchmod(fd, b->trees->open_modes ? 0666 : 0644) < 0)
+		return err_sys(e, "write the tree's .git/config");
+	return 0;
+}
+
 int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PATH_MAX], struct err *e)
 {
 	const char *commit = json_string_value(json_object_get(b->info, "commit"));
@@ -236,8 +267,10 @@ int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PA
 		*e = b->tar.err;
 		return err_wrap(e, "%s", b->repo);
 	}
-	if (!is_id(commit))
-		return err_set(e, ERR_INPUT, "%s: the jar named no commit", b->repo);
+	if (!is_id(commit) || (is_id(b->commit) && strcmp(b->commit, commit) != 0))
+		return err_set(e, ERR_INPUT, "%s: the jar named another commit", b->repo);
+	if (own_config(b, e) < 0)
+		return -1;
 	name_of(b->repo, commit, name);
 	/* Somebody else may have been faster: theirs is as good. */
 	if (renameat(b->trees->fd, b->temp, b->trees->fd, name) < 0 && errno != EEXIST && errno != ENOTEMPTY)

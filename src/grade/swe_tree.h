@@ -38,7 +38,7 @@ json_t *swe_tree_info(const struct swe_trees *t, const char *repo, const char *c
 /* One that is being made. */
 struct swe_build {
 	const struct swe_trees *trees;
-	const char *repo;
+	const char *repo, *commit; /* as they were asked for */
 	char temp[64];	     /* its folder until it is whole */
 	int root;
 	struct swe_tar tar;
@@ -49,7 +49,7 @@ struct swe_build {
 
 /* Asks a jar for it; `base` has defaults. */
 void swe_build_request(struct request *out, const struct request *base, const char *mirror, const char *commit, struct arena *a);
-int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *repo, struct err *e);
+int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *repo, const char *commit, struct err *e);
 /* What the jar said on its stdout. */
 void swe_build_said(struct swe_build *b, const char *data, size_t len);
 /* The jar has ended like that: 0 and the tree's path, or why there is none. */

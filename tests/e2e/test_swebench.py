@@ -258,6 +258,48 @@ def test_reports_are_the_same_twice_and_runs_go_on(bench):
     assert json.loads((out / "m1.report.json").read_text())["unresolved_ids"] == ["acme__proj-1"]
 
 
+def test_a_report_counts_for_its_own_prediction_alone(bench):
+    """Another patch under the same name, another set of tests, a report that somebody left there, a pipe in its place: all are run."""
+    out = bench.top / "out"
+    assert bench.predict(bench.gold, opts=("--out", out))[0]["resolved"]
+    report = out / "m0" / "acme__proj-1" / "report.json"
+    assert not bench.predict("not even a patch\n", opts=("--out", out))[0]["resolved"]
+    report.write_text(json.dumps({"acme__proj-1": {"resolved": True, "error": None, "apply": {"outcome": "applied"}}}))
+    assert not bench.predict("not even a patch\n", opts=("--out", out))[0]["resolved"]
+    report.unlink()
+    os.mkfifo(report)
+    c = bench.swebench("run", "--predictions", bench.put("preds.jsonl", [{"instance_id": "acme__proj-1", "model_name_or_path": "m0", "model_patch": "x"}]), "--out", out)
+    assert c.rc == 1, c
+    kept = bench.predict(bench.gold, opts=("--out", bench.top / "out2", "--no-canaries"))[0]
+    assert kept["resolved"] and "canary" not in kept["checks"]
+    assert "canary" in bench.predict(bench.gold, opts=("--out", bench.top / "out2"))[0]["checks"]
+
+
+def test_the_mirrors_configuration_is_never_read(bench):
+    """Commands that a repository can name (hooks, pagers, gpg, filters, upload-pack) run neither on the host nor in the jar that makes the tree."""
+    mirror, mark = bench.repos / "acme__proj.git", bench.top / "mark"
+    evil = bench.top / "evil.sh"
+    evil.write_text(f"#!/bin/sh\ntouch {mark} /mirror/mark /workspace/tree/.git/mark\n")
+    evil.chmod(0o755)
+    (mirror / "config").write_text(f"""[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfsmonitor = {evil}\n\talternateRefsCommand = {evil}\n[log]\n\tshowSignature = true
+[gpg]\n\tprogram = {evil}\n[remote "https://github.com/acme/proj"]\n\turl = {bench.work}\n\tuploadpack = {evil}; git-upload-pack\n[filter "x"]\n\tsmudge = {evil}\n""")
+    own(mirror / "config")
+    c = run("swebench", "checkout", "acme/proj", bench.base, "--repos", bench.repos, "--again", "--json")
+    assert c.rc == 0, c
+    tree = Path(json.loads(c.out)["path"])
+    assert not mark.exists() and not (tree / ".git" / "mark").exists() and not (tree / ".git" / "hooks").exists()
+    text = (tree / ".git" / "config").read_text()
+    assert "evil" not in text and "checkstat" in text
+    c = run("swebench", "checkout", "acme/proj", bench.future, "--repos", bench.repos, "--network", "--url", f"file://{bench.work}", "--json")
+    assert c.rc == 0 and not mark.exists(), c
+
+
+def test_names_reach_the_terminal_as_text(bench):
+    rows = [{"instance_id": "acme__proj-1", "model_name_or_path": "m\x1b]0;evil\x07", "model_patch": ""}]
+    c = bench.swebench("run", "--predictions", bench.put("preds.jsonl", rows))
+    assert c.rc == 1 and b"\x1b" not in c.out, c.out
+
+
 def test_limits_are_told(bench):
     slow = diff(bench.work, {"pkg/calc.py": "import time\n" + FIXED.replace("return a + b", "time.sleep(60)")})
     fat = diff(bench.work, {"pkg/calc.py": FIXED.replace("return a + b", "x = bytearray(1 << 30)\n    return len(x)")})

@@ -620,7 +620,7 @@ def import_places(tree, tests, job):
     return places
 
 
-def why_removed(path, places, tests, standard):
+def why_removed(path, places, tests, standard, link=False):
     """A file that the patch added and that no honest patch adds: what it is, or None."""
     parts = path.split("/")
     name = parts[-1]
@@ -633,7 +633,7 @@ def why_removed(path, places, tests, standard):
         return "shadow"
     for i, part in enumerate(parts):
         folder, last = "/".join(parts[:i]), i == len(parts) - 1
-        if last and not name.endswith((".py", ".so", ".pyd")):
+        if last and not link and not name.endswith((".py", ".so", ".pyd")):
             break
         module = stem if last else part
         if folder in places and (module in standard or module in RUNNERS):
@@ -674,7 +674,7 @@ def guard(front, tree, patch, tests, job):
             tell("runner_file", p, "restored" if was is not MISSING else "removed")
             continue
         if was is MISSING:
-            what = why_removed(p, places, tests, standard)
+            what = why_removed(p, places, tests, standard, now[0] == "link")
             if what:
                 remove(tree.at(p))
                 tell(what, p, "removed")
