@@ -199,8 +199,10 @@ class Server:
         while time.monotonic() < end and self.usable():
             run = self.send({**probe, "client": "warm-up"}, [])
             run.wait(WARM_UP_S)
-            if run.record and run.record.get("start") == "warm":
+            # What is refused will not be warm either; and who asks without a pause leaves more keyrings behind than the kernel clears away meanwhile.
+            if run.record and (run.record.get("start") == "warm" or run.record.get("status") == "error"):
                 break
+            time.sleep(0.02)
         else:
             if not special:
                 _never_warm.add(kind)
