@@ -807,7 +807,9 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 	if (s->watch.started) {
 		ev.evidence = s->watch.ev;
 		tell(&ev, POOL_EXITED, s->run.number, NULL);
-	} else if (s->cold) {
+	} else if (s->cold || (!s->why.kind && s->watch.ev.cg.oom_kills)) {
+		/* Out of memory before it began: what the jar before it held may not be given back yet. A jar of its own has a group of its own, and tells
+		 * the same when it really does not fit. */
 		tell_plain(POOL_REFUSED, s->run.number);
 		s->run.flags = 0; /* that was it: the run goes elsewhere */
 	} else {
