@@ -178,18 +178,10 @@ static json_t *environment(const struct strlist *s)
 	return o;
 }
 
-static json_t *text_or_null(const char *text, size_t len)
-{
-	json_t *j = text ? json_stringn(text, len) : json_null();
-
-	/* A patch that is no UTF-8: the bytes as they are, each one a character, and told so. */
-	return j ? j : NULL;
-}
-
 static int make_job(struct swe_item *i, bool check, struct swe_talk *t, struct err *e)
 {
 	const struct swe_job *j = &i->job;
-	json_t *o = json_object(), *patch = i->bare ? json_null() : text_or_null(i->pred.patch, i->pred.patch_len);
+	json_t *o = json_object(), *patch = i->bare || !i->pred.patch ? json_null() : json_stringn(i->pred.patch, i->pred.patch_len);
 
 	if (!patch) {
 		json_decref(o);
