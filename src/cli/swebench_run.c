@@ -322,7 +322,7 @@ int swebench_run(struct swebench *s, struct arena *a, struct err *e)
 	if (!s->json)
 		print_head();
 	for (size_t k = 0; k < c.eval.count && c.out >= 0 && !s->all; k++)
-		if (swe_item_resume(c.out, &c.eval.items[k], !s->no_canaries, s->strict) && !s->json)
+		if (swe_item_resume(&c.eval, &c.eval.items[k]) && !s->json)
 			print_row(&c.eval.items[k]);
 	c.eval.told = told;
 	rc = swe_evaluate(&c.eval, e);

@@ -428,7 +428,7 @@ static json_t *raw_output(const struct buf *log, const char *suffix)
 	return text ? text : json_null();
 }
 
-static void item_key(const struct swe_item *i, bool canaries, bool strict, char out[DIGEST_SIZE * 2 + 1]);
+static void item_key(const struct swe_item *i, const struct swe_evaluation *s, char out[DIGEST_SIZE * 2 + 1]);
 
 static void make_report(struct swe_item *i)
 {
@@ -439,7 +439,7 @@ static void make_report(struct swe_item *i)
 	o = swe_report_inner(i->report);
 	json_object_set_new(o, "error", i->err.kind ? json_string(text_clean(&i->arena, span_of(i->err.msg), sizeof(i->err.msg))) : json_null());
 	json_object_set_new(o, "hint", i->err.kind && i->err.hint[0] ? json_string(text_clean(&i->arena, span_of(i->err.hint), sizeof(i->err.hint))) : json_null());
-	item_key(i, g.setup->canaries, g.setup->strict, key);
+	item_key(i, g.setup, key);
 	json_object_set_new(o, "key", json_string(key));
 	if (i->session[0].apply)
 		json_object_set(o, "apply", i->session[0].apply);
@@ -593,15 +593,18 @@ static void add_text(struct digest *d, const char *text, size_t len)
 }
 
 /* Of all that a verdict depends on: a report counts for this and for nothing else. */
-static void item_key(const struct swe_item *i, bool canaries, bool strict, char out[DIGEST_SIZE * 2 + 1])
+static void item_key(const struct swe_item *i, const struct swe_evaluation *s, char out[DIGEST_SIZE * 2 + 1])
 {
-	const struct strlist *lists[] = { &i->instance->fail_to_pass, &i->instance->pass_to_pass, &i->instance->test_files };
-	const char *texts[] = { i->instance->repo, i->instance->base_commit, i->instance->version, i->instance->test_cmd, canaries ? "canaries" : "", strict ? "strict" : "",
+	static const struct strlist none;
+	const struct strlist *lists[] = { &i->instance->fail_to_pass, &i->instance->pass_to_pass, &i->instance->test_files, s->extra ? s->extra : &none };
+	const char *texts[] = { i->instance->repo, i->instance->base_commit, i->instance->version, i->instance->test_cmd, s->canaries ? "canaries" : "", s->strict ? "strict" : "",
 				i->pred.patch ? "patch" : "" };
 	uint8_t sum[DIGEST_SIZE];
 	struct digest d;
 
 	digest_init(&d);
+	digest_add(&d, &s->wall_ms, sizeof(s->wall_ms));
+	digest_add(&d, &s->memory_bytes, sizeof(s->memory_bytes));
 	for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
 		add_text(&d, texts[k], texts[k] ? strlen(texts[k]) : 0);
 	add_text(&d, i->pred.patch, i->pred.patch ? i->pred.patch_len : 0);
@@ -615,9 +618,9 @@ static void item_key(const struct swe_item *i, bool canaries, bool strict, char 
 	digest_hex(sum, sizeof(sum), out);
 }
 
-bool swe_item_resume(int logs, struct swe_item *i, bool canaries, bool strict)
+bool swe_item_resume(const struct swe_evaluation *s, struct swe_item *i)
 {
-	auto_close int dir = item_folder(logs, i, false, &i->arena), fd = -1;
+	auto_close int dir = item_folder(s->logs, i, false, &i->arena), fd = -1;
 	auto_buf text = BUF_INIT(64U << 20);
 	static char block[65536];
 	const json_t *o, *apply;
@@ -629,7 +632,7 @@ bool swe_item_resume(int logs, struct swe_item *i, bool canaries, bool strict)
 	fd = dir < 0 ? -1 : openat(dir, "report.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	item_key(i, canaries, strict, key);
+	item_key(i, s, key);
 	while ((n = read(fd, block, sizeof(block))) > 0)
 		if (buf_add(&text, block, (size_t)n) < 0)
 			return false;

@@ -54,8 +54,8 @@ struct swe_evaluation {
 
 /* 0; 130: a signal; -1: belljar failed. Items that were not finished keep their state. */
 int swe_evaluate(struct swe_evaluation *s, struct err *e);
-/* Reads the report of an item that an earlier call left in `logs`; false: there is none. */
-bool swe_item_resume(int logs, struct swe_item *i, bool canaries, bool strict);
+/* Reads the report of an item that an earlier call with the same options left in s->logs; false: there is none. */
+bool swe_item_resume(const struct swe_evaluation *s, struct swe_item *i);
 void swe_item_free(struct swe_item *i);
 
 #endif

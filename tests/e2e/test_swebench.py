@@ -273,6 +273,8 @@ def test_a_report_counts_for_its_own_prediction_alone(bench):
     kept = bench.predict(bench.gold, opts=("--out", bench.top / "out2", "--no-canaries"))[0]
     assert kept["resolved"] and "canary" not in kept["checks"]
     assert "canary" in bench.predict(bench.gold, opts=("--out", bench.top / "out2"))[0]["checks"]
+    again = bench.predict(bench.gold, opts=("--out", bench.top / "out2", "--extra-arg=-v"))[0]
+    assert "-v" in again["command"], again["command"]
 
 
 def test_the_mirrors_configuration_is_never_read(bench):
