@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages that every guest of a zygote writes to: taken at once instead of fault by fault. */
+/* The memory of a zygote, laid out so that a guest costs few pages. */
 #include "guest/pages.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,115 +13,268 @@
 #include "base/fd.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_READ  22 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
-#define MADV_POPULATE_WRITE 23
+#define MADV_POPULATE_WRITE 23 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* from 6.1 on */
 #endif
 
 #define MAPS_MAX   1024
-#define RANGES_MAX 512
+#define RANGES_MAX 1024
 #define PAGE	   4096UL
+#define HUGE	   (2UL << 20)
 #define SEEN	   1024 /* entries of pagemap read at once */
+#define LIST_MAX   (256UL << 10)
 
 /* proc_pid_pagemap(5) */
 #define PRESENT	  (1ULL << 63)
 #define FILE_PAGE (1ULL << 61)
 #define EXCLUSIVE (1ULL << 56)
 
-/* Pages of its own that it writes to, or pages of programs' text, whose tables a fork leaves out. */
-struct range {
+struct map {
 	uintptr_t start, end;
-	uintptr_t advice;
+	int prot;
+	bool private;
+	const char *path; /* in `list` */
 };
 
-static struct range maps[MAPS_MAX], ranges[RANGES_MAX];
+struct range {
+	uintptr_t start, end;
+};
+
+static char list[LIST_MAX];
+static struct map maps[MAPS_MAX];
+static struct range ranges[RANGES_MAX];
 static unsigned map_count, range_count;
 
 /* "start-end mode offset device inode path" of /proc/self/maps. False for anything else. */
-static bool read_map(char *line, struct range *out, const char **mode, const char **path)
+static bool read_map(char *line, struct map *out)
 {
-	char *end, *p;
+	const char *mode, *path;
+	char *end;
 
 	out->start = strtoul(line, &end, 16);
 	if (*end != '-')
 		return false;
 	out->end = strtoul(end + 1, &end, 16);
-	if (*end != ' ')
+	if (*end != ' ' || strlen(end) < 6)
 		return false;
-	*mode = end + 1;
-	p = strchr(*mode, '/');
-	*path = p ? p : "";
-	line[strcspn(line, "\n")] = '\0';
-	return strlen(*mode) > 4;
+	mode = end + 1;
+	out->prot = (mode[0] == 'r' ? PROT_READ : 0) | (mode[1] == 'w' ? PROT_WRITE : 0) | (mode[2] == 'x' ? PROT_EXEC : 0);
+	out->private = mode[3] == 'p';
+	path = strpbrk(mode, "/[");
+	out->path = path ? path : "";
+	return true;
 }
 
+/* What is mapped. Nothing is allocated on the way: it would be memory that the zygote writes to. */
 _Bool pages_begin(void)
 {
-	FILE *f = fopen("/proc/self/maps", "re");
-	char line[512];
+	auto_close int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	size_t len = 0;
+	ssize_t n = 0;
 
-	if (!f)
+	map_count = 0;
+	while (fd >= 0 && len < sizeof(list) - 1 && (n = read(fd, list + len, sizeof(list) - 1 - len)) > 0)
+		len += (size_t)n;
+	if (fd < 0 || n != 0)
 		return false;
-	while (map_count < MAPS_MAX && fgets(line, sizeof(line), f)) {
-		struct range r;
-		const char *mode, *path;
-
-		if (!read_map(line, &r, &mode, &path) || mode[0] != 'r' || mode[3] != 'p')
-			continue;
-		r.advice = mode[1] == 'w' ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-		maps[map_count++] = r;
+	list[len] = '\0';
+	for (char *line = list, *end; map_count < MAPS_MAX && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		if (read_map(line, &maps[map_count]))
+			map_count++;
 	}
-	fclose(f);
 	return map_count > 0;
 }
 
-#define HUGE (2UL << 20)
+static bool holds(const struct map *m, const void *at)
+{
+	return m->start <= (uintptr_t)at && (uintptr_t)at < m->end;
+}
 
-/* A copy of [start, end) takes its place. Its content is the same at every moment: we may be running on it. */
-static void replace(uintptr_t start, uintptr_t end, int prot)
+/* Memory that even a zygote at work writes to: the stack, what is the thread's own, and ours. */
+static bool busy(const struct map *m)
+{
+	return strncmp(m->path, "[stack", 6) == 0 || strstr(m->path, "belljar-zygote") || holds(m, &errno) || holds(m, &map_count) || holds(m, list);
+}
+
+/*
+ * A copy of [start, end) in huge pages takes the place of program text: a fork copies one entry for each, and no guest has to look for its pages. The
+ * content is the same at every moment, since we may be running on it.
+ */
+static void text_to_huge(uintptr_t start, uintptr_t end, int prot)
 {
 	size_t len = end - start;
 	char *room = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *copy;
 
 	if (room == MAP_FAILED)
 		return;
-	/* As far from a huge page's start as the original, so that whole ones can be moved. */
-	copy = room + ((start - (uintptr_t)room) & (HUGE - 1));
-	madvise(copy, len, MADV_HUGEPAGE);
-	memcpy(copy, (const void *)start, len);
-	if (mprotect(copy, len, prot) == 0)
-		(void)!mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
-	munmap(room, (size_t)(copy - room));
+	copy = room + (HUGE - ((uintptr_t)room & (HUGE - 1)));
+	if (madvise(copy, len, MADV_HUGEPAGE) == 0) {
+		memcpy(copy, (const void *)start, len);
+		if (mprotect(copy, len, prot) == 0)
+			(void)!mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
+	}
+	munmap(room, len + HUGE);
 }
 
-void pages_own_text(void)
+/* The whole huge pages within the text of one file. */
+static void settle_text(void)
 {
-	FILE *f = fopen("/proc/self/maps", "re");
-	static struct range text[MAPS_MAX];
-	unsigned count = 0;
-	char line[512], last[256] = "";
+	for (unsigned i = 0; i < map_count; i++) {
+		const struct map *m = &maps[i];
+		uintptr_t start = (m->start + HUGE - 1) & ~(HUGE - 1), end = m->end;
+		int prot = m->prot;
 
-	if (!f)
-		return;
-	/* First the list, then the changes. Parts of one file that follow one another become one. */
-	while (count < MAPS_MAX && fgets(line, sizeof(line), f)) {
-		struct range r;
-		const char *mode, *path;
-
-		if (!read_map(line, &r, &mode, &path) || mode[0] != 'r' || mode[1] == 'w' || mode[3] != 'p' ||
-		    (!strstr(path, "/bin/python") && !strstr(path, "/libc.so")))
+		if (!m->private || (m->prot & PROT_WRITE) || !(m->prot & PROT_READ) || m->path[0] != '/')
 			continue;
-		r.advice = PROT_READ | (mode[2] == 'x' ? PROT_EXEC : 0);
-		if (count && text[count - 1].end == r.start && strcmp(path, last) == 0) {
-			text[count - 1].end = r.end;
-			text[count - 1].advice |= r.advice;
-		} else {
-			text[count++] = r;
+		/* Parts of it that follow one another become one. */
+		while (i + 1 < map_count && maps[i + 1].start == end && strcmp(maps[i + 1].path, m->path) == 0 && maps[i + 1].private &&
+		       !(maps[i + 1].prot & PROT_WRITE)) {
+			prot |= maps[++i].prot;
+			end = maps[i].end;
 		}
-		snprintf(last, sizeof(last), "%s", path);
+		end &= ~(HUGE - 1);
+		if (start < end && (prot & PROT_EXEC))
+			text_to_huge(start, end, prot);
 	}
-	fclose(f);
-	for (unsigned i = 0; i < count; i++)
-		replace(text[i].start, text[i].end, (int)text[i].advice);
+}
+
+/* Where the last page is that was ever touched: memory behind it is nobody's yet. */
+static uintptr_t touched_end(int pagemap, const struct map *m)
+{
+	static uint64_t seen[SEEN];
+	uintptr_t end = m->start;
+
+	for (uintptr_t at = m->start; at < m->end; at += SEEN * PAGE) {
+		size_t want = (m->end - at) / PAGE < SEEN ? (m->end - at) / PAGE : SEEN;
+		ssize_t n = pread(pagemap, seen, want * sizeof(seen[0]), (off_t)(at / PAGE * sizeof(seen[0])));
+
+		if (n != (ssize_t)(want * sizeof(seen[0])))
+			return m->end;
+		for (size_t i = 0; i < want; i++)
+			if (seen[i])
+				end = at + (i + 1) * PAGE;
+	}
+	return end;
+}
+
+static bool write_at(int fd, const char *from, size_t len, off_t at)
+{
+	while (len) {
+		ssize_t n = pwrite(fd, from, len, at);
+
+		if (n <= 0)
+			return false;
+		from += n;
+		len -= (size_t)n;
+		at += n;
+	}
+	return true;
+}
+
+/* Where the kernel can: sixteen pages of one are mapped at one fault, and counted as one. */
+static void in_huge_pages(int file, off_t len)
+{
+	size_t size = ((size_t)len + HUGE - 1) & ~(HUGE - 1);
+	char *room, *at;
+
+	if (ftruncate(file, (off_t)size) < 0)
+		return;
+	room = mmap(NULL, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return;
+	at = room + (HUGE - ((uintptr_t)room & (HUGE - 1)));
+	if (mmap(at, size, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
+		madvise(at, size, MADV_COLLAPSE);
+	munmap(room, size + HUGE);
+}
+
+/* Sealed: what a guest has of it is private, and no guest has a descriptor, but it is also true if one had. */
+static void settle_data(void)
+{
+	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	auto_close int file = memfd_create("zygote", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	static off_t at[MAPS_MAX];
+	off_t len = 0;
+
+	if (file < 0 || pagemap < 0)
+		return;
+	/* First all of it, with room for no hole: the kernel would fill it at a guest's cost, for all guests. */
+	for (unsigned i = 0; i < map_count; i++) {
+		struct map *m = &maps[i];
+
+		at[i] = -1;
+		if (!m->private || !(m->prot & PROT_READ) || (m->prot & PROT_EXEC) || busy(m) || (m->path[0] == '[' && strcmp(m->path, "[heap]") != 0))
+			continue;
+		/* Read-only parts are worth it where the linker has written to them. */
+		if (!(m->prot & PROT_WRITE) && (i + 1 == map_count || maps[i + 1].start != m->end || !(maps[i + 1].prot & PROT_WRITE)))
+			continue;
+		if (m->path[0] != '/') {
+			uintptr_t end = touched_end(pagemap, m);
+
+			/* A mapping of its own, which no page was ever written to. */
+			if (end < m->end && mmap((void *)end, m->end - end, m->prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+				end = m->end;
+			m->end = end;
+		}
+		if (m->start == m->end)
+			continue;
+		if (!write_at(file, (const char *)m->start, m->end - m->start, len))
+			return;
+		at[i] = len;
+		len += (off_t)(m->end - m->start);
+	}
+	in_huge_pages(file, len);
+	if (fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return;
+	for (unsigned i = 0; i < map_count; i++)
+		if (at[i] >= 0)
+			(void)!mmap((void *)maps[i].start, maps[i].end - maps[i].start, maps[i].prot, MAP_PRIVATE | MAP_FIXED, file, at[i]);
+}
+
+/*
+ * The free places of an allocator are all over its memory. With all of them taken, what guests allocate comes from one new pool for each size, and from
+ * the end of the heap.
+ */
+#define POOL	   (16UL << 10) /* of obmalloc; a quarter of it before 3.10 */
+#define POOL_HEAD  48
+#define SMALL	   512 /* what obmalloc serves */
+#define TRIES	   100000
+#define TOP	   120000 /* less than what malloc would map by itself */
+
+void pages_use_up(void *(*object_malloc)(size_t))
+{
+	char *volatile p, *volatile top = NULL; /* nobody uses them: the compiler would leave the calls out */
+
+	for (size_t size = 16; size <= SMALL; size += 16)
+		for (int i = 0; i < TRIES; i++) {
+			p = object_malloc(size);
+			if (!p || ((uintptr_t)p & (POOL - 1)) == POOL_HEAD)
+				break;
+		}
+	/* The heap ends close behind the piece that came from its end. */
+	for (int i = 0; i < 64 && (!top || (char *)sbrk(0) - top > 3 * TOP); i++) {
+		p = malloc(TOP);
+		if (p > top)
+			top = p;
+	}
+	for (size_t size = TOP / 2; size >= 24; size = size > 2064 ? size / 2 : size - 16)
+		for (int i = 0; i < TRIES; i++) {
+			p = malloc(size);
+			if (!p || p > top)
+				break;
+		}
+}
+
+void pages_settle(void)
+{
+	if (!pages_begin())
+		return;
+	settle_text();
+	if (pages_begin())
+		settle_data();
 }
 
 static void tell(int out, const struct range *r)
@@ -129,12 +282,11 @@ static void tell(int out, const struct range *r)
 	(void)!write(out, r, sizeof(*r));
 }
 
-static void tell_map(int pagemap, const struct range *m, int out)
+/* The pages of a mapping that were written to: nobody else has them. */
+static void tell_map(int pagemap, const struct map *m, int out)
 {
 	static uint64_t seen[SEEN];
-	bool write_to = m->advice == MADV_POPULATE_WRITE;
-	uint64_t mask = PRESENT | FILE_PAGE | (write_to ? EXCLUSIVE : 0), want_bits = PRESENT | (write_to ? EXCLUSIVE : FILE_PAGE);
-	struct range r = { 0, 0, m->advice };
+	struct range r = { 0, 0 };
 
 	for (uintptr_t at = m->start; at < m->end; at += SEEN * PAGE) {
 		size_t want = (m->end - at) / PAGE < SEEN ? (m->end - at) / PAGE : SEEN;
@@ -143,16 +295,15 @@ static void tell_map(int pagemap, const struct range *m, int out)
 		for (ssize_t i = 0; i < n / (ssize_t)sizeof(seen[0]); i++) {
 			uintptr_t page = at + (uintptr_t)i * PAGE;
 
-			if ((seen[i] & mask) != want_bits)
+			if ((seen[i] & (PRESENT | FILE_PAGE | EXCLUSIVE)) != (PRESENT | EXCLUSIVE))
 				continue;
-			/* A page between two is cheaper than a call. */
-			if (r.end && page <= r.end + PAGE) {
+			if (r.end == page) {
 				r.end = page + PAGE;
 				continue;
 			}
 			if (r.end)
 				tell(out, &r);
-			r = (struct range){ page, page + PAGE, m->advice };
+			r = (struct range){ page, page + PAGE };
 		}
 	}
 	if (r.end)
@@ -164,7 +315,8 @@ void pages_tell(int out)
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
 	for (unsigned i = 0; pagemap >= 0 && i < map_count; i++)
-		tell_map(pagemap, &maps[i], out);
+		if (maps[i].private && (maps[i].prot & PROT_WRITE))
+			tell_map(pagemap, &maps[i], out);
 }
 
 void pages_learn(int in)
@@ -178,5 +330,5 @@ void pages_learn(int in)
 void pages_touch(void)
 {
 	for (unsigned i = 0; i < range_count; i++)
-		madvise((void *)ranges[i].start, ranges[i].end - ranges[i].start, (int)ranges[i].advice);
+		madvise((void *)ranges[i].start, ranges[i].end - ranges[i].start, MADV_POPULATE_WRITE);
 }

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pages that every guest of a zygote writes to: taken at once instead of fault by fault. */
+/* The memory of a zygote, laid out so that a guest costs few pages. */
 #ifndef BELLJAR_GUEST_PAGES_H
 #define BELLJAR_GUEST_PAGES_H
 
+#include <stddef.h>
+
 /*
- * A forked interpreter writes to some two hundred pages of its parent's before its program has printed a line: reference counts, the allocator's
- * lists, the stack. Each is a fault and a copy. Which ones they are hardly differs from guest to guest, so the zygote finds out once and its
- * guests ask the kernel for all of them with a few calls while nobody waits for them.
+ * A fork copies the page tables of all memory that was ever written to, and the end of the child takes them apart again: an interpreter has three
+ * thousand pages, of which a small program writes to two hundred. So the zygote, when it will never change again, puts its memory into a sealed file
+ * of its own and maps that, private, in the same place: nothing is copied at a fork, and a guest has tables for what it looks at.
+ *
+ * Which pages guests write to hardly differs from one to the next: reference counts, the allocator's lists, the stack. The zygote finds out once, and
+ * its guests ask the kernel for all of them with a few calls while nobody waits for them.
  */
 
-/* In the zygote: a fork leaves out the page tables of program text, since they can be filled again, fault by fault, some eighty in every guest.
- * Puts private copies of the interpreter's and the C library's read-only parts in their place, in huge pages where that is possible: those
- * tables are copied. */
-void pages_own_text(void);
-/* In the zygote, before its filter, while it sees its own /proc: what is mapped now. False: it cannot be told. */
+/* In the zygote: what is allocated from now on, by the interpreter's own allocator or by malloc, lies together. */
+void pages_use_up(void *(*object_malloc)(size_t));
+/* In the zygote, before its filter, while it sees its own /proc: nothing but the caller's stack and this library's own memory may be written to from
+ * now on. What cannot be done is left as it was. */
+void pages_settle(void);
+/* In the zygote, after that: what is mapped now. False: it cannot be told. */
 _Bool pages_begin(void);
 /* In a child that has done all that a guest does: writes what it has of its own to `out`. */
 void pages_tell(int out);

@@ -40,6 +40,8 @@
 #define SOCK		3 /* to the keeper */
 #define PR_TID_ADDRESS	40 /* PR_GET_TID_ADDRESS */
 #define FILE_INPUT	257 /* Py_file_input */
+#define SAMPLE		"print(1 + 1)\n"
+#define WARM_UPS	20 /* from 3.11 on code is quickened at its eighth call */
 
 typedef void object;
 
@@ -95,8 +97,8 @@ static struct {
 	object *(*PyWeakref_NewRef)(object *, object *);
 	object *(*PyWeakref_GetObject)(object *);
 	ssize_t (*PyGC_Collect)(void);
+	void *(*PyObject_Malloc)(size_t);
 	void (*PyOS_BeforeFork)(void);
-	void (*PyOS_AfterFork_Parent)(void);
 	void (*PyOS_AfterFork_Child)(void);
 	void (*Py_IncRef)(object *);
 	void (*Py_DecRef)(object *);
@@ -117,7 +119,7 @@ static const struct {
 	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
 	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
 	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyEval_EvalCode), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
-	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyOS_BeforeFork), NAME(PyOS_AfterFork_Parent),
+	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyObject_Malloc), NAME(PyOS_BeforeFork),
 	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 };
 
@@ -504,20 +506,6 @@ static _Noreturn void run_file(const char *file)
 	finish(code, interrupted);
 }
 
-/* A module of the guest's own: the zygote's was put out of the collector's way with all the rest, and would never be taken apart. */
-static void new_main(void)
-{
-	object *modules = py.PyImport_GetModuleDict(), *dict, *notes;
-
-	if (py.PyDict_DelItemString(modules, "__main__") < 0)
-		py.PyErr_Clear();
-	dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__"));
-	notes = py.PyDict_New();
-	py.PyDict_SetItemString(dict, "__annotations__", notes);
-	py.PyDict_SetItemString(dict, "__builtins__", py.PyImport_AddModule("builtins"));
-	drop(notes);
-}
-
 static void first_part(const char *name, char *out, size_t size)
 {
 	snprintf(out, size, "%.*s", (int)strcspn(name, "."), name);
@@ -551,7 +539,6 @@ static void after_fork(void)
 	py.PyOS_AfterFork_Child();
 	if (zy.reseed)
 		drop_quietly(py.PyEval_EvalCode(zy.reseed, zy.reseed_globals, zy.reseed_globals));
-	new_main();
 }
 
 static void guest(struct jar *j, struct warm_guest *g)
@@ -655,8 +642,6 @@ static void settle(void)
 	/* There is nothing in it yet, and Python would not have looked. */
 	if (cache && py.PyDict_DelItemString(cache, "/workspace") < 0)
 		py.PyErr_Clear();
-	/* The compiler's own tables are made at its first use. */
-	drop_quietly(py.Py_CompileString("print(1 + 1)\n", "<zygote>", FILE_INPUT));
 	atexit = py.PyImport_ImportModule("atexit");
 	zy.run_exitfuncs = atexit ? py.PyObject_GetAttrString(atexit, "_run_exitfuncs") : NULL;
 	if (!had_atexit && py.PyDict_DelItemString(modules, "atexit") < 0)
@@ -678,10 +663,54 @@ static void settle(void)
 		py.PyErr_Clear();
 }
 
+static void drop_main(void)
+{
+	if (py.PyDict_DelItemString(py.PyImport_GetModuleDict(), "__main__") < 0)
+		py.PyErr_Clear();
+}
+
+/* A module for the guests: the first one was put out of the collector's way with all the rest, and would never be taken apart. */
+static void new_main(void)
+{
+	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__")), *notes = py.PyDict_New();
+
+	py.PyDict_SetItemString(dict, "__annotations__", notes);
+	py.PyDict_SetItemString(dict, "__builtins__", py.PyImport_AddModule("builtins"));
+	drop(notes);
+}
+
+/* What every guest does, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
+static void warm_up(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+
+	if (null < 0 || out < 0 || dup2(null, STDOUT_FILENO) < 0)
+		return;
+	for (int i = 0; i < WARM_UPS; i++) {
+		object *name = py.PyUnicode_DecodeFSDefault("/workspace/main.py"), *code = py.Py_CompileString(SAMPLE, "<zygote>", FILE_INPUT);
+		object *dict;
+
+		drop_main();
+		new_main();
+		dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__"));
+		drop(main_loader(name));
+		drop_quietly(code ? py.PyEval_EvalCode(code, dict, dict) : NULL);
+		drop(code);
+		drop(name);
+		flush_streams(false);
+		/* Nothing that it does is wrong in a parent with one thread. */
+		py.PyOS_BeforeFork();
+		py.PyOS_AfterFork_Child();
+	}
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	close(null);
+}
+
 /* A child that runs a small program to its end, in no jar, and tells which pages that took. */
 static void learn_pages(void *tid)
 {
-	static const char sample[] = "print(1 + 1)\n";
+	static const char sample[] = SAMPLE;
 	static char words[] = "/usr/bin/python3\0/proc/self/fd/9";
 	struct sys_clone_args a = {
 		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uint64_t)(uintptr_t)tid, .exit_signal = SIGCHLD,
@@ -691,7 +720,6 @@ static void learn_pages(void *tid)
 
 	if (file < 0 || fd_write_all(file, sample, sizeof(sample) - 1) < 0 || !pages_begin() || pipe2(p, O_CLOEXEC) < 0)
 		return;
-	py.PyOS_BeforeFork();
 	pid = syscall(SYS_clone3, &a, sizeof(a));
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -705,7 +733,6 @@ static void learn_pages(void *tid)
 		set_arguments(words, sizeof(words));
 		run_file(words + strlen(words) + 1);
 	}
-	py.PyOS_AfterFork_Parent();
 	close(p[1]);
 	close(file);
 	if (pid > 0) {
@@ -718,11 +745,12 @@ static void learn_pages(void *tid)
 
 static _Noreturn void become_zygote(void)
 {
-	struct forker f = { .sock = SOCK, .before = py.PyOS_BeforeFork, .after = py.PyOS_AfterFork_Parent, .guest = guest };
+	struct forker f = { .sock = SOCK, .guest = guest };
 	struct err e = { 0 };
 
 	preload();
 	prepare_reseed();
+	warm_up();
 	settle();
 	zy.driver = py.Py_CompileString(root_driver_py, ROOT_DRIVER_PY, FILE_INPUT);
 	if (!zy.driver)
@@ -735,7 +763,13 @@ static _Noreturn void become_zygote(void)
 		_exit(1);
 	}
 	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
-	pages_own_text();
+	/* Once for all guests: this process never is Python again. */
+	py.PyOS_BeforeFork();
+	drop_main();
+	py.PyGC_Collect();
+	pages_use_up(py.PyObject_Malloc);
+	new_main();
+	pages_settle();
 	learn_pages(f.tid);
 	forker_serve(&f);
 }
@@ -749,7 +783,7 @@ static int on_audit(const char *event, object *args, void *unused)
 	become_zygote();
 }
 
-/* Before Python's main: nobody has looked at the environment yet. Our two variables go, from where /proc shows them too. */
+/* Before Python's main: nobody has looked at the environment yet. Our variables go, from where /proc shows them too. */
 static void hide(char *variable, const char *name)
 {
 	if (!variable)
@@ -785,6 +819,7 @@ __attribute__((constructor)) static void zygote_start(void)
 	snprintf(zy.modules, sizeof(zy.modules), "%s", modules);
 	hide(modules, "BELLJAR_ZYGOTE");
 	hide(getenv("LD_PRELOAD"), "LD_PRELOAD");
+	hide(getenv("LD_BIND_NOW"), "LD_BIND_NOW");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		*names[i].at = dlsym(RTLD_DEFAULT, names[i].name);
 		if (!*names[i].at) {

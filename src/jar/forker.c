@@ -79,8 +79,6 @@ static void bear(const struct forker *f, const struct forker_msg *msg, const int
 	forker_jar(&j, msg->slot);
 	j.task_count = t->task_count;
 	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
-	if (f->before)
-		f->before();
 	if (step_point("guest-clone", &r.err) == 0) {
 		if (setns(g.jar.own[OWN_PID], CLONE_NEWPID) == 0)
 			pid = syscall(SYS_clone3, &a, sizeof(a));
@@ -89,8 +87,6 @@ static void bear(const struct forker *f, const struct forker_msg *msg, const int
 		if (pid < 0)
 			err_sys(&r.err, "start the guest's process");
 	}
-	if (f->after)
-		f->after();
 	if (pid < 0)
 		fd_send(fds[0], &r, sizeof(r), NULL, 0);
 }

@@ -27,7 +27,6 @@ struct forker_msg {
  */
 struct forker {
 	int sock;
-	void (*before)(void), (*after)(void); /* around the birth, in the parent; may be NULL */
 	void (*guest)(struct jar *j, struct warm_guest *g); /* the child; never returns */
 	void *tid; /* where the C library keeps the thread's number, NULL: nowhere */
 };

@@ -375,7 +375,7 @@ static int exec_python(const struct shelf_msg *msg, struct err *e)
 	static char modules[SHELF_MODULES + 32];
 	/* What run_environment() gives to every Python; the last ones are gone before Python sees them. */
 	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
+			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
 			 HOOK_ENV NULL };
 
 	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);
