@@ -29,6 +29,7 @@ struct cond {
 	int set;
 	unsigned arg;
 	uint32_t mask, value;
+	int high; /* bits 32 to 63 instead of 0 to 31 */
 };
 
 struct row {
@@ -38,7 +39,8 @@ struct row {
 	struct cond c[3];
 };
 
-#define ARG(i, m, v)	  { 1, (i), (m), (v) }
+#define ARG(i, m, v)	  { 1, (i), (m), (v), 0 }
+#define IS_NULL(i)	  { 1, (i), ~0U, 0, 0 }, { 1, (i), ~0U, 0, 1 }
 #define ALLOW(n)	  { #n, ACT_ALLOW, 0, { { 0 } } },
 #define DENY(n)		  { #n, ACT_EPERM, 0, { { 0 } } },
 #define ZERO(n)		  { #n, ACT_ZERO, 0, { { 0 } } },
@@ -123,7 +125,7 @@ static void emit_return(enum action a)
 	emit(BPF_RET | BPF_K, 0, 0, returns[a]);
 }
 
-/* WHEN rows in order, then the plain row; arguments are compared on their low 32 bits (little endian). */
+/* WHEN rows in order, then the plain row; arguments are compared on their low 32 bits (little endian), pointers on both halves. */
 static void emit_rules(const char *name)
 {
 	for (size_t i = 0; i < ROWS; i++) {
@@ -134,7 +136,7 @@ static void emit_rules(const char *name)
 		for (int k = 0; rows[i].when && k < 3 && rows[i].c[k].set; k++) {
 			const struct cond *c = &rows[i].c[k];
 
-			emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[c->arg]));
+			emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[c->arg]) + (c->high ? 4 : 0));
 			if (c->mask != ~0U)
 				emit(BPF_ALU | BPF_AND | BPF_K, 0, 0, c->mask);
 			jumps[n++] = emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, c->value);

@@ -178,14 +178,14 @@ static void check_kill(struct finding *f)
 
 static void check_core(struct finding *f)
 {
+	struct err e = { 0 };
 	char text[160] = "";
 
 	if (fd_read_file(AT_FDCWD, "/proc/sys/kernel/core_pattern", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	if (!dumps_bar()) {
-		say(f, BROKEN, "", "start belljar with a hard limit of core files of 1 or more (ulimit -Hc)");
-		snprintf(f->text, sizeof(f->text), "'%s' starts a helper, and the hard limit of core files is 0", text);
+	if (dumps_bar(&e) < 0) {
+		say(f, BROKEN, e.msg, e.hint);
 		return;
 	}
 	say(f, GOOD, "", NULL);

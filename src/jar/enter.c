@@ -99,6 +99,9 @@ static int set_limit(int which, const char *name, rlim_t value, struct err *e)
 		want.rlim_cur = want.rlim_max = now.rlim_max;
 	if (setrlimit(which, &want) < 0)
 		return err_sys(e, "set limit %s", name);
+	/* Under a zygote's filter that did nothing: the keeper has set it before (kernel/dumps.h), and we make sure. */
+	if (which == RLIMIT_CORE && (getrlimit(which, &now) < 0 || now.rlim_cur != want.rlim_cur || now.rlim_max != want.rlim_max))
+		return err_set(e, ERR_SETUP, "set limit %s: it is %llu still", name, (unsigned long long)now.rlim_cur);
 	return 0;
 }
 

@@ -61,7 +61,7 @@ enum jar_missing {
 	JAR_MISSING_GROUPS	  = 1 << 7, /* the caller's supplementary groups cannot be dropped */
 	JAR_MISSING_NETNS	  = 1 << 8, /* asked for: network host */
 	JAR_MISSING_LOADER	  = 1 << 9, /* with an allow-list: the ELF loader could not be guarded (loader.h) */
-	JAR_MISSING_CORE	  = 1 << 10, /* a crash would start the host's core_pattern helper (dumps.h) */
+	JAR_MISSING_CORE	  = 1 << 10, /* a crash would reach the host's core_pattern helper or socket (dumps.h) */
 	JAR_MISSING_COUNT	  = 11,
 	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER | JAR_MISSING_CORE,
 };

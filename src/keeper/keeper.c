@@ -53,7 +53,8 @@ struct keeper {
 	struct slot slot;
 	struct cgroup_host cg_host;
 	struct cgroup cg;
-	bool cg_made, dumps_barred;
+	bool cg_made;
+	struct err dumps; /* why crashes are not without effect on the host; kind 0: they are */
 	/* the jar */
 	struct jar_spec spec;
 	struct jar_facts facts;
@@ -163,9 +164,9 @@ static int check_guards(const struct keeper *k, struct err *e)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: a guard would be missing");
 		return err_hint(e, "boot with lsm=landlock,..., or accept less with --allow-degraded");
 	}
-	if (!k->dumps_barred) {
-		err_set(e, ERR_SETUP, "a crash would start the helper of /proc/sys/kernel/core_pattern: the hard limit of core files is 0 here, and 1 is needed");
-		return err_hint(e, "start belljar with ulimit -Hc 1 or more, set a core_pattern without helper, or accept it with --allow-degraded");
+	if (k->dumps.kind) {
+		*e = k->dumps;
+		return -1;
 	}
 	if (!k->slot.rootless && k->cg_host.version == CGROUP_NONE) {
 		err_set(e, ERR_SETUP, "there are no cgroups, which limit memory, processes and CPU: %s",
@@ -363,7 +364,7 @@ static void add_missing(struct keeper *k)
 		f->missing |= JAR_MISSING_LANDLOCK;
 	else if (f->landlock_abi < 6)
 		f->missing |= JAR_MISSING_SCOPE;
-	if (!k->dumps_barred)
+	if (k->dumps.kind)
 		f->missing |= JAR_MISSING_CORE;
 	if (k->slot.single)
 		f->missing |= JAR_MISSING_UID_RANGE | JAR_MISSING_GROUPS;
@@ -688,9 +689,9 @@ int main(int argc, char **argv)
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	k.dumps_barred = dumps_bar();
+	dumps_bar(&k.dumps);
 	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
-		return pool_main(KEEPER_FD, k.dumps_barred, drop_rights(&e) < 0 ? &e : NULL);
+		return pool_main(KEEPER_FD, &k.dumps, drop_rights(&e) < 0 ? &e : NULL);
 	cgroup_init(&k.cg);
 	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {

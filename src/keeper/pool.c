@@ -147,7 +147,7 @@ struct pool {
 	char modules[SHELF_MODULES];
 	struct cgroup_host cg_host;
 	int landlock;
-	bool dumps_barred;
+	struct err dumps; /* of dumps_bar() */
 	char run_dir[256];
 	struct shelf_end shelves[SHELVES_MAX];
 	unsigned shelf_count;
@@ -1693,8 +1693,10 @@ static int pool_open(const void *req, int *fds, struct err *e)
 		return 0;
 	if (!p.landlock)
 		err_set(e, ERR_SETUP, "this kernel has no Landlock: warm jars are not made without");
-	if (!p.dumps_barred)
-		err_set(e, ERR_SETUP, "a crash would start the helper of core_pattern: warm jars are not made where the hard limit of core files is 0");
+	if (p.dumps.kind) {
+		*e = p.dumps;
+		err_wrap(e, "warm jars are not made");
+	}
 	/* As for a jar of its own: root is refused, which a keeper of one jar says with a hint. */
 	if (geteuid() == 0 && p.cg_host.version == CGROUP_NONE)
 		err_set(e, ERR_SETUP, "this host has no cgroups: warm jars are not made without");
@@ -2112,7 +2114,7 @@ static int serve_broken(const struct err *e)
 	}
 }
 
-int pool_main(int front, bool dumps_barred, const struct err *broken)
+int pool_main(int front, const struct err *dumps, const struct err *broken)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = (uint64_t)FROM_FRONT << 32 };
 	struct rlimit files;
@@ -2121,7 +2123,7 @@ int pool_main(int front, bool dumps_barred, const struct err *broken)
 	sigset_t set;
 
 	p.front = front;
-	p.dumps_barred = dumps_barred;
+	p.dumps = *dumps;
 	p.landlock = landlock_abi();
 	if (broken)
 		return serve_broken(broken);

@@ -8,7 +8,7 @@
 struct err;
 
 /* Serves the front at the other end of `front` (pool_proto.h) until it is gone. Rights were dropped before; `broken` says why they could not be:
- * then every run fails with that. `dumps_barred`: dumps_bar() worked. */
-int pool_main(int front, bool dumps_barred, const struct err *broken);
+ * then every run fails with that. `dumps`: what dumps_bar() said. */
+int pool_main(int front, const struct err *dumps, const struct err *broken);
 
 #endif

@@ -5,9 +5,14 @@
 
 #include <stdbool.h>
 
-/* Sets this process's limit, which its children inherit, to 1: the kernel then writes no file and starts no helper, as long as
- * nobody lowers the soft limit (a guest still may: tests/containment/README.md, KS-18). Where the caller's hard limit
- * is 0 and cannot be raised, that suffices unless core_pattern names a helper; false then. */
-bool dumps_bar(void);
+#include "base/err.h"
+
+/* Sets this process's limit, which its children inherit, to 1: the kernel then writes no file and starts no helper. A guest cannot
+ * lower it again (seccomp_table.h: prlimit64, setrlimit). -1 where that does not suffice, as core_pattern stands now: it names a helper and the
+ * caller's hard limit is 0 and cannot be raised, or it names a socket. */
+int dumps_bar(struct err *e);
+
+/* Whether a crash stays without effect under this core_pattern (NULL: unknown), with a limit of 1 (`limited`) or of 0. */
+bool dumps_held(const char *pattern, bool limited);
 
 #endif

@@ -12,6 +12,8 @@
  *					ARG(index, mask, value) compares (argument & mask) with value on the low 32
  *					bits only, as the kernel does with an int (CVE-2019-10063: bit 32 set walked
  *					through filters that compared 64).
+ *					IS_NULL(index) is for pointers, of which the kernel looks at all 64: it counts
+ *					as two of the three conditions that a row may have.
  *
  * Included by the generator with those macros defined. Sorted by theme; order inside a theme does not matter.
  */
@@ -68,13 +70,18 @@ ALLOW(sched_get_priority_min) ALLOW(sched_getaffinity) ALLOW(sched_getattr) ALLO
 ALLOW(sched_getscheduler) ALLOW(sched_rr_get_interval) ALLOW(sched_setaffinity) ALLOW(sched_setattr)
 ALLOW(sched_setparam) ALLOW(sched_setscheduler) ALLOW(sched_yield) ALLOW(set_robust_list) ALLOW(set_thread_area)
 ALLOW(set_tid_address) ALLOW(setfsgid) ALLOW(setfsuid) ALLOW(setgid) ALLOW(setgroups) ALLOW(setitimer) ALLOW(setpgid)
-ALLOW(setpriority) ALLOW(setregid) ALLOW(setresgid) ALLOW(setresuid) ALLOW(setreuid) ALLOW(setrlimit) ALLOW(setsid)
+ALLOW(setpriority) ALLOW(setregid) ALLOW(setresgid) ALLOW(setresuid) ALLOW(setreuid) ALLOW(setsid)
 ALLOW(setuid) ALLOW(sigaltstack) ALLOW(sysinfo) ALLOW(tgkill) ALLOW(time) ALLOW(timer_create) ALLOW(timer_delete)
 ALLOW(timer_getoverrun) ALLOW(timer_gettime) ALLOW(timer_settime) ALLOW(times) ALLOW(tkill) ALLOW(uname) ALLOW(vfork)
 ALLOW(wait4) ALLOW(waitid)
 ALLOW(landlock_add_rule) ALLOW(landlock_create_ruleset) ALLOW(landlock_restrict_self) ALLOW(seccomp)
 /* init shares the guest's id where only one could be had: its limits are not the guest's to set. */
-WHEN(prlimit64, ACT_EPERM, ARG(0, ~0U, 1)) ALLOW(prlimit64)
+WHEN(prlimit64, ACT_EPERM, ARG(0, ~0U, 1))
+/* RLIMIT_CORE stays 1: at 0 the kernel would start the host's core_pattern helper (kernel/dumps.h, KS-18). It can be read. Setting one's own
+ * succeeds and does nothing, since programs that want no core files give up otherwise; anybody else's, or one's own by number, is closed. */
+WHEN(prlimit64, ACT_ALLOW, ARG(1, ~0U, 4), IS_NULL(2)) WHEN(prlimit64, ACT_ZERO, ARG(1, ~0U, 4), ARG(0, ~0U, 0))
+WHEN(prlimit64, ACT_EPERM, ARG(1, ~0U, 4)) ALLOW(prlimit64)
+WHEN(setrlimit, ACT_ZERO, ARG(0, ~0U, 4)) ALLOW(setrlimit)
 /* No CLONE_NEW*, and no CLONE_PARENT: a guest's children are its own. clone3 hides its flags behind a pointer: it is left
  * out above, so that it answers ENOSYS and threads fall back to clone (EPERM would break them). */
 WHEN(clone, ACT_ALLOW, ARG(0, 0x7e028000U, 0)) DENY(clone)

@@ -118,7 +118,7 @@ CASES = {
     "KS-19": Case("vsyscall, vDSO, rseq, CPUID, TSC, keys", why="works or faults: nothing to switch off"),
     "KS-20": Case("memory merging", ("seccomp",)),
     "KS-22": Case("second layer", why="is itself the guard-off run"),
-    "KS-23": Case("rules compare the low half", why="walks the installed program"),
+    "KS-23": Case("rules compare the low half, pointers both", why="walks the installed program"),
     "KS-24": Case("the installed profile is the committed one", why="walks the installed program"),
 
     "RE-01": Case("fork bomb", ("cgroup_pids,rlimits",)),

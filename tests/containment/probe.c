@@ -1556,12 +1556,18 @@ static int p_rlimits(int argc, char **argv)
 
 	(void)argc, (void)argv;
 	for (int i = 0; i < 16; i++) {
-		struct rlimit cur, up = { RLIM_INFINITY, RLIM_INFINITY };
+		struct rlimit cur, now, up = { RLIM_INFINITY, RLIM_INFINITY };
 
 		getrlimit(i, &cur);
 		say("rlimit %d %ld %ld", i, (long)cur.rlim_cur, (long)cur.rlim_max);
-		if (cur.rlim_max != RLIM_INFINITY)
-			must_fail(&verdict, "raise", setrlimit(i, &up));
+		if (cur.rlim_max != RLIM_INFINITY) {
+			int r = setrlimit(i, &up);
+
+			/* That one answers 0 and does nothing (KS-18): what it is afterwards counts. */
+			if (i == RLIMIT_CORE && getrlimit(i, &now) == 0)
+				r = now.rlim_cur == cur.rlim_cur && now.rlim_max == cur.rlim_max ? -1 : 0;
+			must_fail(&verdict, "raise", r);
+		}
 		must_fail(&verdict, "pid 1", syscall(SYS_prlimit64, 1, i, &up, NULL));
 	}
 	return verdict;
@@ -1953,6 +1959,74 @@ static int p_crash(int argc, char **argv)
 
 	setrlimit(RLIMIT_CORE, &r);
 	abort();
+}
+
+static pid_t other_tid;
+static void *tell_tid(void *p)
+{
+	__atomic_store_n(&other_tid, (pid_t)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+	pause();
+	return p;
+}
+
+static void core_row(const char *name, long r)
+{
+	struct rlimit now = { 77, 77 };
+	int e = errno;
+
+	getrlimit(RLIMIT_CORE, &now);
+	say("row %s %s", name, r < 0 ? err_name(e) : "OK");
+	say("core %s %ld %ld", name, (long)now.rlim_cur, (long)now.rlim_max);
+}
+
+/* Every way to a core limit of 0 for this process, its parent and its child; then it waits, under another name, for somebody to look. */
+static int p_core_limit(int argc, char **argv)
+{
+	/* An address of which the lower half is 0, as of no address at all. */
+	struct rlimit *even = mmap((void *)HIGH, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	struct rlimit zero = { 0, 0 }, soft = { 0, 1 }, old;
+	pthread_t t;
+	int gate[2];
+	pid_t child;
+
+	(void)argc, (void)argv;
+	if (even != (void *)HIGH || pipe(gate) < 0 || pthread_create(&t, NULL, tell_tid, NULL) != 0)
+		return broken("core_limit");
+	while (!__atomic_load_n(&other_tid, __ATOMIC_SEQ_CST))
+		sched_yield();
+	/* The soft limit alone first: a lower hard one could not be told from it afterwards. */
+	core_row("setrlimit.soft", syscall(SYS_setrlimit, RLIMIT_CORE, &soft));
+	core_row("prlimit.soft", syscall(SYS_prlimit64, 0, RLIMIT_CORE, &soft, NULL));
+	core_row("setrlimit", syscall(SYS_setrlimit, RLIMIT_CORE, &zero));
+	core_row("setrlimit.high", syscall(SYS_setrlimit, RLIMIT_CORE | HIGH, &zero));
+	core_row("setrlimit.even", syscall(SYS_setrlimit, RLIMIT_CORE, even));
+	core_row("libc", setrlimit(RLIMIT_CORE, &zero));
+	core_row("prlimit", syscall(SYS_prlimit64, 0, RLIMIT_CORE, &zero, NULL));
+	core_row("prlimit.old", syscall(SYS_prlimit64, 0, RLIMIT_CORE, &zero, &old));
+	core_row("prlimit.even", syscall(SYS_prlimit64, 0, RLIMIT_CORE, even, NULL));
+	core_row("prlimit.high-what", syscall(SYS_prlimit64, 0, RLIMIT_CORE | HIGH, &zero, NULL));
+	core_row("prlimit.high-pid", syscall(SYS_prlimit64, HIGH, RLIMIT_CORE, &zero, NULL));
+	core_row("prlimit.high-all", syscall(SYS_prlimit64, HIGH, RLIMIT_CORE | HIGH, even, NULL));
+	core_row("own", syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, &zero, NULL));
+	core_row("own.even", syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, even, NULL));
+	core_row("own.high", syscall(SYS_prlimit64, getpid() | HIGH, RLIMIT_CORE | HIGH, even, NULL));
+	core_row("thread", syscall(SYS_prlimit64, other_tid, RLIMIT_CORE, &zero, NULL));
+	core_row("init", syscall(SYS_prlimit64, 1, RLIMIT_CORE, &zero, NULL));
+	core_row("read", syscall(SYS_prlimit64, 0, RLIMIT_CORE, NULL, &old));
+	core_row("read.own", syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, NULL, &old));
+	/* The child on its parent. It stays, so that the parent can try the same on it, and its own limits can be looked at. */
+	child = fork();
+	if (child == 0) {
+		core_row("parent", syscall(SYS_prlimit64, getppid(), RLIMIT_CORE, &zero, NULL));
+		core_row("parent.even", syscall(SYS_prlimit64, getppid(), RLIMIT_CORE, even, NULL));
+		(void)!write(gate[1], "x", 1);
+		forever();
+	}
+	(void)!read(gate[0], &(char){ 0 }, 1);
+	core_row("child", syscall(SYS_prlimit64, child, RLIMIT_CORE, &zero, NULL));
+	core_row("child.even", syscall(SYS_prlimit64, child, RLIMIT_CORE, even, NULL));
+	prctl(PR_SET_NAME, "core-tried");
+	return forever();
 }
 
 static sig_atomic_t volatile caught;
@@ -2709,7 +2783,7 @@ static const struct {
 } probes[] = {
 	{ "argv_storm", p_argv_storm }, { "attack_init", p_attack_init }, { "block", p_block },
 	{ "cat", p_cat }, { "cgroups", p_cgroups }, { "clone_parent", p_clone_parent },
-	{ "connect", p_connect }, { "connect_unix", p_connect_unix }, { "cpu_features", p_cpu_features },
+	{ "connect", p_connect }, { "connect_unix", p_connect_unix }, { "core_limit", p_core_limit }, { "cpu_features", p_cpu_features },
 	{ "crash", p_crash }, { "creds", p_creds }, { "cwd", p_cwd }, { "daemonize", p_daemonize },
 	{ "deep", p_deep }, { "dotdot", p_dotdot }, { "exchange", p_exchange }, { "exec", p_exec },
 	{ "exec_fd", p_exec_fd }, { "fallocate", p_fallocate }, { "families", p_families }, { "fcntl", p_fcntl },

@@ -14,6 +14,7 @@ import pytest
 
 import bpf
 import jarlib
+import warm
 from jarlib import DENIED, NONCE, REACHED, ROOT
 
 UIDS = pytest.mark.parametrize("uid", [1000, 0])
@@ -244,30 +245,105 @@ def test_ks_17_fcntl(jar, control):
 
 
 @host_root
+def core_limit_here():
+    """Of a guest: 1, or 0 where a higher one cannot be had."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resourceful = not jarlib.ROOTLESS and int(jarlib.status_field("self", "CapEff")[0], 16) >> 24 & 1
+    return (1, 1) if hard or resourceful else (0, 0)
+
+
+def core_limit_of(pid):
+    return jarlib.limits_of(pid)["Max core file size"]
+
+
 def test_ks_18_core_limit(jar):
     with jar.live() as p:
-        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-        resourceful = ROOT and int(jarlib.status_field("self", "CapEff")[0], 16) >> 24 & 1
-        if hard == 0 and not resourceful:
+        if core_limit_here() == (0, 0):
             if jar.off:
                 pytest.skip("the hard limit of core files is 0 here already: without the guard nothing is different")
             assert not Path("/proc/sys/kernel/core_pattern").read_text().startswith(("|", "@")), "belljar should have refused"
-            assert jarlib.limits_of(p.guest)["Max core file size"] == (0, 0)
-        else:
-            assert jarlib.limits_of(p.guest)["Max core file size"] == (1, 1)
+        assert core_limit_of(p.guest) == core_limit_here()
+
+
+# What lowers it (rows of the probe `core_limit`), and what the filter answers. Reading is no way to do that, but must go on.
+OWN_CORE = {"setrlimit.soft", "prlimit.soft", "setrlimit", "setrlimit.high", "setrlimit.even", "libc", "prlimit", "prlimit.old", "prlimit.even",
+            "prlimit.high-what", "prlimit.high-pid", "prlimit.high-all", "read", "read.own"}
+OTHERS_CORE = {"own", "own.even", "own.high", "thread", "init", "parent", "parent.even", "child", "child.even"}
+
+
+def core_tried(jar, *opts):
+    """Every way, in a jar that lives: the limits of the guest and of its child as the host sees them, then what the guest was told."""
+    with jar.live("core_limit", opts=opts) as p:
+        if not jarlib.wait_until(lambda: (jarlib.stat_of(p.guest) or ("",))[0] == "core-tried", 8):
+            raise jarlib.HarnessError("the probe did not come to its end")
+        seen = {core_limit_of(pid) for pid, st in jarlib.descendants(p.guest).items() if st[1] != "Z"}
+        seen.add(core_limit_of(p.guest))
+    record = json.loads(p.out)
+    out = record["stdout"]
+    if jarlib.WARM:
+        warm.note(record["start"])
+    return seen, dict(re.findall(r"^row (\S+) (\S+)", out, re.M)), set(re.findall(r"^core \S+ (\d+) (\d+)$", out, re.M))
+
+
+@pytest.mark.nored  # below, without the filter
+@UIDS
+def test_ks_18_lowering_the_limit(jar, uid):
+    seen, told, read = core_tried(jar, "--uid", uid)
+    assert seen == {core_limit_here()}
+    assert told == {**dict.fromkeys(OWN_CORE, "OK"), **dict.fromkeys(OTHERS_CORE, "EPERM")}
+    assert read == {tuple(map(str, core_limit_here()))}, "getrlimit tells the truth"
 
 
 @pytest.mark.nored
-def test_ks_18_helper_that_cannot_be_barred(second_layer, probe, home):
-    """A hard limit of 0 that cannot be raised, and a core_pattern that starts a program."""
+def test_ks_18_lowering_the_limit_without_the_filter(second_layer):
+    """It is the filter that held: without it the soft limit goes to 0."""
+    seen, told, _ = core_tried(second_layer("seccomp"))
+    assert seen == {(0, 0)} and {told["own"], told["own.even"], told["thread"], told["parent"], told["child"]} == {"OK"}, (seen, told)
+
+
+LOWER = {
+    "bash": "ulimit -c 0 && ulimit -S -c 0 && ulimit -H -c 0 && {probe}; exit 9",
+    "sh": "ulimit -c 0 && {probe}; exit 9",
+    "prlimit": "prlimit --core=0:0 {probe}; exit 9",
+    "python": "import os, resource, subprocess\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\nresource.prlimit(0, resource.RLIMIT_CORE, (0, 0))\n"
+              "for pid in os.getpid(), 1:\n  try:\n    resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0)); print('lowered', pid)\n"
+              "  except PermissionError: print('refused')\nprint(resource.getrlimit(resource.RLIMIT_CORE))\nsubprocess.run('{probe}'.split())",
+}
+
+
+@pytest.mark.nored
+@pytest.mark.parametrize("who", LOWER)
+def test_ks_18_programs_without_core_files(jar, who):
+    """Programs that set it to 0 go on, and nothing has changed: neither for them nor for what they start."""
+    nonce = jarlib.secrets.token_hex(6)
+    code = LOWER[who].replace("{probe}", f"/workspace/probe wait {nonce}")
+    args = ["--lang", "python" if who == "python" else "bash", "-c", code] if who != "sh" else ["--", "/bin/sh", "-c", code]
+    p = jar.start(args, ["-t", "15s"])
+    guest = jarlib.wait_until(lambda: jarlib.guest_pid(p.pid, "/workspace/probe", nonce) or (-1 if p.poll() is not None else 0), 8)
+    seen = set()
+    if guest > 0:
+        seen = {core_limit_of(guest), core_limit_of(jarlib.stat_of(guest)[2])}
+        os.kill(guest, 9)
+    r = jar.finish(p)
+    assert seen == {core_limit_here()}, r.told()
+    assert r.status == "completed", r.told()
+    if who == "python":
+        assert r.stdout.splitlines() == ["refused", "refused", str(core_limit_here())], r.told()
+
+
+@pytest.mark.nored
+@pytest.mark.parametrize("off", ["core_limit", "core_socket"])
+def test_ks_18_helper_that_cannot_be_barred(second_layer, probe, home, off):
+    """A hard limit of 0 that cannot be raised, and a core_pattern that starts a program; or one that names a socket."""
     if jarlib.WARM:
         pytest.skip("a keeper of one jar refuses; a pool makes no warm jars then (tests/e2e/test_batch.py)")
     jar = jarlib.Jar(probe, "", home)
     jar.binary = str(jarlib.HOOKS)
-    off = {"BELLJAR_UNSAFE_DISABLE": "core_limit"}
+    said = "socket" if off == "core_socket" else "helper"
+    off = {"BELLJAR_UNSAFE_DISABLE": off}
     r = jar.run("--", "/bin/true", env=off)
     r.ended("error", "setup")
-    assert "core_pattern" in r.error and r.rc == 125, r.told()
+    assert "core_pattern" in r.error and said in r.error and r.rc == 125, r.told()
     r = jar.run("--allow-degraded", "--", "/bin/true", env=off)
     r.ended("completed", "exited")
     assert "core-limit" in r.isolation["missing"], r.told()
@@ -379,6 +455,30 @@ def test_ks_23_socket_pairs(filters):
                 allowed = fam == 1 or (fam in (2, 10) and kind & 15 == 1 and proto in (0, 6)) \
                     or (fam in (2, 10) and kind & 15 == 2 and proto in (0, 17)) or (fam == 16 and proto == 0)
                 assert (low == "allow") == allowed, (fam, kind, proto, low)
+
+
+def test_ks_23_core_limit(filters):
+    """The one pointer that is compared, by both halves: prlimit64's new limit of RLIMIT_CORE. Pid and resource are ints as elsewhere."""
+    ints = (0, 1, 2, 4, 5, 100, 0xFFFFFFFF)
+    highs = (0, 1 << 32, 0xFFFFFFFF << 32)
+    pointers = (0, *(1 << bit for bit in range(64)), 2**64 - 1, 0x7FFDCAFE1230)
+    upper = {20 + 8 * i for i in range(6)}  # offsets of the arguments' upper halves
+    for pid in ints:
+        for what in ints:
+            for new in pointers:
+                loads = set()
+                got = {bpf.verdict(filters, 302, args=(pid | a, what | b, new, 0, 0, 0), loads=loads) for a in highs for b in highs}
+                want = "errno 1" if pid == 1 or (what == 4 and new and pid) else "errno 0" if what == 4 and new else "allow"
+                assert got == {want}, f"prlimit64({pid}, {what}, {new:#x}): {got}"
+                assert loads & upper <= {36}, f"prlimit64({pid}, {what}, {new:#x}) looks at {loads & upper}"
+    for what in ints:
+        got = {bpf.verdict(filters, 160, args=(what | h, new, 0, 0, 0, 0)) for h in highs for new in pointers}
+        assert got == {"errno 0" if what == 4 else "allow"}, f"setrlimit({what}): {got}"
+    for nr in set(range(470)) - {302}:
+        loads = set()
+        for v in (0, *bpf.constants(filters)):
+            bpf.verdict(filters, nr, args=(v,) * 6, loads=loads)
+        assert not loads & upper, f"syscall {nr} looks at the upper half of an argument"
 
 
 def test_ks_24_golden(filters):

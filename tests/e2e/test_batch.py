@@ -502,12 +502,13 @@ def test_a_front_that_was_taken_over_owns_nothing():
 
 
 @pytest.mark.skipif(not ROOT, reason="the build folder is root's")
-def test_a_core_helper_that_cannot_be_barred():
+@pytest.mark.parametrize("off", ["core_limit", "core_socket"])
+def test_a_core_helper_that_cannot_be_barred(off):
     """No warm jar is made, and no cold one either (KS-18)."""
     if not HOOKS.exists():
         pytest.skip("no build-hooks: make hooks")
     c = subprocess.run([str(HOOKS), "batch", "-"], input=lines({"argv": ["/bin/true"]}), capture_output=True, timeout=30,
-                       env={**os.environ, "BELLJAR_UNSAFE_DISABLE": "core_limit"})
+                       env={**os.environ, "BELLJAR_UNSAFE_DISABLE": off})
     got, = results(c.stdout)
     assert b"core_pattern" in c.stderr, c.stderr
     assert (got["status"], got["reason"]) == ("error", "setup") and "core_pattern" in got["error"], got

@@ -18,15 +18,19 @@ static const char *golden_path;
 
 #define X32 0x40000000U
 
-/* Which arguments the last evaluation looked at. */
-static unsigned args_read;
+/* Which arguments the last evaluation looked at, and of which of them also at bits 32 to 63. */
+static unsigned args_read, high_read;
+
+#define ARGS	offsetof(struct seccomp_data, args)
+/* The one upper half that is compared: of prlimit64's new limit, a pointer (KS-18). All else are ints. */
+#define POINTER (ARGS + 2 * 8 + 4)
 
 /* The kernel's machine, as far as filters of ours use it. Anything else ends the test. */
 static uint32_t evaluate_program(const struct sock_filter *program, size_t len, const struct seccomp_data *d)
 {
 	uint32_t acc = 0, steps = 0;
 
-	args_read = 0;
+	args_read = high_read = 0;
 	for (size_t pc = 0; pc < len; pc++) {
 		const struct sock_filter *i = &program[pc];
 
@@ -35,8 +39,8 @@ static uint32_t evaluate_program(const struct sock_filter *program, size_t len, 
 		case BPF_LD | BPF_W | BPF_ABS:
 			assert_true(i->k % 4 == 0 && i->k + 4 <= sizeof(*d));
 			memcpy(&acc, (const char *)d + i->k, 4);
-			if (i->k >= offsetof(struct seccomp_data, args))
-				args_read |= 1U << (i->k - offsetof(struct seccomp_data, args)) / 8;
+			if (i->k >= ARGS)
+				*((i->k - ARGS) % 8 ? &high_read : &args_read) |= 1U << (i->k - ARGS) / 8;
 			break;
 		case BPF_ALU | BPF_AND | BPF_K:
 			acc &= i->k;
@@ -113,7 +117,7 @@ static const char *name_of(uint32_t verdict)
 
 TEST(the_program_is_sound)
 {
-	size_t n = seccomp_guest_filter_len;
+	size_t n = seccomp_guest_filter_len, pointers = 0;
 
 	assert_true(n > 10 && n < BPF_MAXINSNS);
 	for (size_t pc = 0; pc < n; pc++) {
@@ -122,10 +126,10 @@ TEST(the_program_is_sound)
 		switch (i->code) {
 		case BPF_LD | BPF_W | BPF_ABS:
 			/* The number, the architecture, or the LOW half of an argument: with the high half never loaded, bits 32 to 63 cannot
-			 * change a verdict, whatever their value. */
-			ROW_OK(i->k == offsetof(struct seccomp_data, nr) || i->k == offsetof(struct seccomp_data, arch) ||
-			       (i->k >= offsetof(struct seccomp_data, args) && i->k < sizeof(struct seccomp_data) &&
-				(i->k - offsetof(struct seccomp_data, args)) % 8 == 0), "instruction %zu loads %u", pc, i->k);
+			 * change a verdict, whatever their value. But for one pointer, in one place. */
+			ROW_OK(i->k == offsetof(struct seccomp_data, nr) || i->k == offsetof(struct seccomp_data, arch) || i->k == POINTER ||
+			       (i->k >= ARGS && i->k < sizeof(struct seccomp_data) && (i->k - ARGS) % 8 == 0), "instruction %zu loads %u", pc, i->k);
+			pointers += i->k == POINTER;
 			break;
 		case BPF_ALU | BPF_AND | BPF_K:
 		case BPF_RET | BPF_K:
@@ -141,6 +145,7 @@ TEST(the_program_is_sound)
 			fail_msg("instruction %zu has code 0x%x", pc, i->code);
 		}
 	}
+	assert_int_equal(pointers, 1);
 	/* Jumps only go forward, so a program whose last instruction returns cannot fall off its end. */
 	assert_int_equal(seccomp_guest_filter[n - 1].code, BPF_RET | BPF_K);
 	/* The architecture before anything else. */
@@ -227,10 +232,16 @@ static const struct {
 	RULE(personality, 0, 0, 1, 8, 0x40000, 0x40008, 0x20000, 0x400000, 0xffffffff, 0xfffffffe, 0x7fffffff),
 	RULE(prctl, 0, 1, 4, 8, 15, 22, 23, 24, 28, 34, 35, 36, 38, 47, 59, 62, 66, 67, 68, 0x53564d41, 0x59616d61),
 	RULE(prlimit64, 0, 0, 1, 2, 100, 0x7fffffff, 0x80000000, 0xffffffff),
+	RULE(prlimit64, 1, 0, 3, 4, 5, 7, 15, 16, 0xffffffff),
+	RULE(prlimit64, 2, 0, 1, 4),
+	RULE(setrlimit, 0, 0, 3, 4, 5, 7, 15, 16, 0xffffffff),
 	RULE(socket, 0, 0, 1, 2, 3, 4, 5, 9, 10, 15, 16, 17, 21, 29, 31, 37, 38, 40, 44, 45, 0x7fffffff, 0xffffffff),
 	RULE(socketpair, 0, 0, 1, 2, 10, 16, 17, 38, 40, 0x7fffffff, 0xffffffff),
 #undef RULE
 };
+
+/* Of prlimit64's new limit: none, and some that look like none to a filter that compares one half. */
+static const uint64_t pointers[] = { 0, 1, 0x1000, 0xffffffff, 1ULL << 32, 0x7fffULL << 32, 0xffffffffULL << 32, 0x7ffdcafe1230, 1ULL << 63, ~0ULL };
 
 static void add_rules(struct buf *b)
 {
@@ -238,6 +249,12 @@ static void add_rules(struct buf *b)
 		for (size_t k = 0; k < int_rules[i].count; k++)
 			buf_fmt(b, "argument %s[%u]=0x%x %s\n", int_rules[i].name, int_rules[i].arg, int_rules[i].values[k],
 				name_of(ask1(int_rules[i].nr, int_rules[i].arg, int_rules[i].values[k])));
+	/* prlimit64 of RLIMIT_CORE and of its neighbour, by pid and pointer. */
+	for (uint64_t what = 4; what < 6; what++)
+		for (uint64_t pid = 0; pid < 3; pid++)
+			for (size_t p = 0; p < COUNT(pointers); p++)
+				buf_fmt(b, "prlimit64 %llu,%llu,0x%llx %s\n", (unsigned long long)pid, (unsigned long long)what, (unsigned long long)pointers[p],
+					name_of(ask(AUDIT_ARCH_X86_64, SYS_prlimit64, (uint64_t[6]){ pid, what, pointers[p] })));
 	/* Sockets by all three arguments: what is allowed, in full. */
 	for (uint64_t domain = 0; domain < 64; domain++)
 		for (uint64_t type = 0; type < 16; type++)
@@ -315,6 +332,8 @@ TEST(golden)
 /* Every argument that any rule reads is in the table above (sockets: all three). */
 TEST(the_table_knows_every_rule)
 {
+	unsigned high = 0;
+
 	for (uint32_t nr = 0; nr < 1024; nr++) {
 		unsigned known = 0;
 
@@ -324,12 +343,19 @@ TEST(the_table_knows_every_rule)
 		if (nr == SYS_socket)
 			known |= 7;
 		for (uint64_t v = 0; v < 64; v++) {
-			uint64_t args[6] = { v, v, v, v, v, v };
+			uint64_t args[6];
 
-			ask(AUDIT_ARCH_X86_64, nr, args);
-			ROW_OK((args_read & ~known) == 0, "number %u reads arguments %x", nr, args_read);
+			for (unsigned zero = 0; zero < 64; zero++) {
+				for (unsigned i = 0; i < 6; i++)
+					args[i] = zero >> i & 1 ? 0 : v;
+				ask(AUDIT_ARCH_X86_64, nr, args);
+				ROW_OK((args_read & ~known) == 0, "number %u reads arguments %x", nr, args_read);
+				ROW_OK(high_read == 0 || (nr == SYS_prlimit64 && high_read == 1U << 2), "number %u reads upper halves %x", nr, high_read);
+				high |= high_read;
+			}
 		}
 	}
+	assert_int_equal(high, 1U << 2);
 }
 
 static void check_high(int nr, uint64_t args[6], unsigned arg)
@@ -371,6 +397,26 @@ TEST(high_halves_do_not_matter)
 				for (unsigned arg = 0; arg < 3; arg++)
 					check_high(SYS_socket, args, arg);
 			}
+}
+
+/* prlimit64: pid and resource are ints, the new limit is a pointer, of which no bit may be overlooked. */
+TEST(high_halves_of_prlimit64)
+{
+	for (uint64_t pid = 0; pid < 4; pid++)
+		for (uint64_t what = 0; what < 8; what++)
+			for (size_t p = 0; p < COUNT(pointers); p++)
+				for (unsigned arg = 0; arg < 6; arg++) {
+					uint64_t args[6] = { pid, what, pointers[p], 0x7ffdcafe4560 };
+
+					if (arg != 2)
+						check_high(SYS_prlimit64, args, arg);
+				}
+	for (unsigned bit = 0; bit < 64; bit++)
+		for (uint64_t pid = 0; pid < 4; pid++) {
+			uint64_t args[6] = { pid, 4, 1ULL << bit };
+
+			ROW_OK(ask(AUDIT_ARCH_X86_64, SYS_prlimit64, args) != SECCOMP_RET_ALLOW, "pid %llu, bit %u", (unsigned long long)pid, bit);
+		}
 }
 
 /* ---- what must hold whatever the golden file says ---- */
@@ -483,7 +529,7 @@ static uint32_t both(uint32_t first, uint32_t last)
 static void the_two_halves_are_the_whole(void **state)
 {
 	static const uint32_t archs[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_I386 };
-	static const uint64_t values[] = { 0, 1, 2, 3, 10, 12, 16, 17, 35, 67, 1024, 1026, 0x5412, 0010000, 0100000, 0x7e028000, ~0ULL };
+	static const uint64_t values[] = { 0, 1, 2, 3, 4, 10, 12, 16, 17, 35, 67, 1024, 1026, 0x5412, 0010000, 0100000, 0x7e028000, ~0ULL };
 	unsigned apart = 0;
 
 	(void)state;
@@ -504,12 +550,45 @@ static void the_two_halves_are_the_whole(void **state)
 	assert_int_equal(apart, 2 * sizeof(values) / sizeof(values[0]));
 }
 
+/* KS-18. RLIMIT_CORE of nobody can be set, by any guest's filter: one's own answers 0, to be read it is open. */
+TEST(the_core_limit_stays)
+{
+	static const uint64_t ints[] = { 0, 1, 2, 3, 4, 5, 7, 16, 100, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 32, 1 | 1ULL << 32, 4 | 1ULL << 32,
+					 4 | 1ULL << 63, 0xffffffff00000004, ~0ULL };
+
+	for (size_t a = 0; a < COUNT(ints); a++)
+		for (size_t b = 0; b < COUNT(ints); b++)
+			for (size_t p = 0; p < COUNT(pointers) * 2; p++) {
+				struct seccomp_data d = { .nr = SYS_prlimit64, .arch = AUDIT_ARCH_X86_64,
+							  .args = { ints[a], ints[b], pointers[p / 2], p & 1 ? 0x7ffdcafe4560 : 0 } };
+				uint32_t pid = (uint32_t)ints[a], what = (uint32_t)ints[b], want = SECCOMP_RET_ALLOW;
+
+				if (pid == 1 || (what == 4 && pointers[p / 2] && pid))
+					want = ERRNO(EPERM);
+				else if (what == 4 && pointers[p / 2])
+					want = ERRNO(0);
+				for (int again = 0; again < 2; again++) {
+					ROW_OK(evaluate(&d) == want, "guest: %d, %llx, %llx, %llx", d.nr, (unsigned long long)d.args[0],
+					       (unsigned long long)d.args[1], (unsigned long long)d.args[2]);
+					ROW_OK(evaluate_program(seccomp_allow_filter, seccomp_allow_filter_len, &d) == want, "allow-list: %d, %llx", d.nr,
+					       (unsigned long long)d.args[0]);
+					ROW_OK(both(evaluate_program(seccomp_zygote_filter, seccomp_zygote_filter_len, &d),
+						    evaluate_program(seccomp_last_filter, seccomp_last_filter_len, &d)) == want, "warm: %d, %llx", d.nr,
+					       (unsigned long long)d.args[0]);
+					/* The older call: the resource comes first, nothing else counts. */
+					d.nr = SYS_setrlimit;
+					want = pid == 4 ? ERRNO(0) : SECCOMP_RET_ALLOW;
+				}
+			}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_program_is_sound), cmocka_unit_test(returns_are_known), cmocka_unit_test(nothing_is_dead), cmocka_unit_test(golden),
-		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(foreign_entries_are_killed),
+		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(high_halves_of_prlimit64), cmocka_unit_test(foreign_entries_are_killed),
 		cmocka_unit_test(closed_doors), cmocka_unit_test(allow_list_differs_by_three), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
+		cmocka_unit_test(the_core_limit_stays),
 	};
 
 	if (argc != 2) {
