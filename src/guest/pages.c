@@ -13,8 +13,7 @@
 #include "base/fd.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_READ  22 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
-#define MADV_POPULATE_WRITE 23
+#define MADV_POPULATE_WRITE 23 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
 #endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* from 6.1 on */
@@ -24,8 +23,6 @@
 #define RANGES_MAX 1024
 #define PAGE	   4096UL
 #define HUGE	   (2UL << 20)
-#define RUN	   (64UL << 10) /* what a fault maps at once */
-#define IMAGE	   "belljar-image"
 #define SEEN	   1024 /* entries of pagemap read at once */
 #define LIST_MAX   (256UL << 10)
 
@@ -198,7 +195,7 @@ static void in_huge_pages(int file, off_t len)
 static void settle_data(void)
 {
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	auto_close int file = memfd_create(IMAGE, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	auto_close int file = memfd_create("belljar-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	static off_t at[MAPS_MAX];
 	off_t len = 0;
 
@@ -322,36 +319,12 @@ void pages_tell(int out)
 			tell_map(pagemap, &maps[i], out);
 }
 
-/*
- * The zygote looks at all of its file, but for the pages that guests write to. A fork copies the tables of a mapping that was written to, and those of huge
- * pages by the run: cheap, and no guest faults for what it reads. The pages that it writes to are better not there: they would have to be exchanged.
- */
-static void map_for_guests(const struct map *m)
-{
-	uintptr_t first = 0;
-
-	if (!m->private || !(m->prot & PROT_WRITE) || m->end - m->start < RUN || !strstr(m->path, IMAGE) ||
-	    madvise((void *)m->start, m->end - m->start, MADV_POPULATE_READ) < 0)
-		return;
-	for (unsigned i = 0; i < range_count; i++)
-		if (ranges[i].start >= m->start && ranges[i].end <= m->end) {
-			madvise((void *)ranges[i].start, ranges[i].end - ranges[i].start, MADV_DONTNEED);
-			if (!first)
-				first = ranges[i].start;
-		}
-	/* One page of its own makes it such a mapping. */
-	if (first)
-		*(volatile char *)first = *(volatile char *)first;
-}
-
 void pages_learn(int in)
 {
 	struct range r;
 
 	while (range_count < RANGES_MAX && fd_read_all(in, &r, sizeof(r)) == 0)
 		ranges[range_count++] = r;
-	for (unsigned i = 0; i < map_count; i++)
-		map_for_guests(&maps[i]);
 }
 
 void pages_touch(void)

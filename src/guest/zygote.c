@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/hook.h"
 #include "guest/pages.h"
+#include "guest/zygote.h"
 #include "jar/forker.h"
 #include "jar/root.h"
 #include "jar/shelf.h"
@@ -131,7 +132,7 @@ static struct {
 	object *preloaded;   /* those of them that Python itself would not have loaded, by the first part of their names */
 	object *builtins;    /* the names of builtins */
 	object *run_exitfuncs; /* of atexit, which the program need not have imported */
-	object *driver;	     /* of grading, compiled: every candidate needs it */
+	object *driver, *serve; /* of grading, up to its first question: its names, and what goes on from there */
 	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
 	bool at_work;
 	bool exit_handlers;  /* somebody wants to be called at exit(3) */
@@ -468,7 +469,7 @@ static object *main_loader(object *name)
 static _Noreturn void run_file(const char *file)
 {
 	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__")), *done, *name, *loader;
-	bool interrupted = false, driver = zy.driver && strcmp(file, ROOT_DRIVER_PY) == 0;
+	bool interrupted = false, driver = zy.serve && strcmp(file, ROOT_DRIVER_PY) == 0;
 	FILE *f = driver ? NULL : fopen(file, "rb");
 	int code = 0;
 
@@ -487,7 +488,7 @@ static _Noreturn void run_file(const char *file)
 		py.PyDict_SetItemString(dict, "__loader__", loader);
 	drop(loader);
 	drop(name);
-	done = driver ? py.PyEval_EvalCode(zy.driver, dict, dict) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
+	done = driver ? py.PyObject_CallFunction(zy.serve, NULL) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
 	if (!done && py.PyErr_ExceptionMatches(*py.PyExc_SystemExit)) {
 		code = exit_code();
 	} else {
@@ -679,24 +680,65 @@ static void new_main(void)
 	drop(notes);
 }
 
-/* What every guest does, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
+static void run_text(const char *text, const char *file, object *globals, object *locals)
+{
+	object *code = py.Py_CompileString(text, file, FILE_INPUT);
+
+	drop_quietly(code ? py.PyEval_EvalCode(code, globals, locals) : NULL);
+	drop(code);
+}
+
+static object *new_names(const char *name)
+{
+	object *dict = py.PyDict_New(), *text = py.PyUnicode_DecodeFSDefault(name);
+
+	py.PyDict_SetItemString(dict, "__name__", text);
+	py.PyDict_SetItemString(dict, "__builtins__", py.PyImport_AddModule("builtins"));
+	drop(text);
+	return dict;
+}
+
+/* Modules that somebody of ours has imported and a program would not find. */
+static void forget_modules(object *had)
+{
+	object *modules = py.PyImport_GetModuleDict(), *keys = py.PyDict_Keys(modules);
+
+	for (ssize_t i = 0; keys && i < py.PyList_Size(keys); i++) {
+		object *key = py.PyList_GetItem(keys, i);
+
+		if (py.PyDict_Contains(had, key) == 0 && py.PyDict_DelItem(modules, key) < 0)
+			py.PyErr_Clear();
+	}
+	drop(keys);
+}
+
+/* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
+static void prepare_driver(void)
+{
+	zy.driver = new_names("belljar.driver");
+	run_text(root_driver_py, ROOT_DRIVER_PY, zy.driver, zy.driver);
+	zy.serve = py.PyDict_GetItemString(zy.driver, "_serve");
+}
+
+/* What guests do, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
 static void warm_up(void)
 {
+	static const char values[] = "decode(encode({'a': [1, 2.5, None, True, 'text', b'', (1, {2})], 'b': {'c': -1}}))\n";
+	object *had = py.PyDict_Copy(py.PyImport_GetModuleDict());
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	if (null < 0 || out < 0 || dup2(null, STDOUT_FILENO) < 0)
 		return;
+	prepare_driver();
 	for (int i = 0; i < WARM_UPS; i++) {
-		object *name = py.PyUnicode_DecodeFSDefault("/workspace/main.py"), *code = py.Py_CompileString(SAMPLE, "<zygote>", FILE_INPUT);
-		object *dict;
+		object *dict = new_names("__main__"), *name = py.PyUnicode_DecodeFSDefault("/workspace/main.py");
 
-		drop_main();
-		new_main();
-		dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__"));
 		drop(main_loader(name));
-		drop_quietly(code ? py.PyEval_EvalCode(code, dict, dict) : NULL);
-		drop(code);
 		drop(name);
+		run_text(zygote_sample_py, "<sample>", dict, dict);
+		py.PyDict_Clear(dict);
+		run_text(values, "<sample>", zy.driver, dict);
+		drop(dict);
 		flush_streams(false);
 		/* Nothing that it does is wrong in a parent with one thread. */
 		py.PyOS_BeforeFork();
@@ -705,6 +747,8 @@ static void warm_up(void)
 	dup2(out, STDOUT_FILENO);
 	close(out);
 	close(null);
+	forget_modules(had);
+	drop(had);
 }
 
 /* A child that runs a small program to its end, in no jar, and tells which pages that took. */
@@ -752,9 +796,6 @@ static _Noreturn void become_zygote(void)
 	prepare_reseed();
 	warm_up();
 	settle();
-	zy.driver = py.Py_CompileString(root_driver_py, ROOT_DRIVER_PY, FILE_INPUT);
-	if (!zy.driver)
-		py.PyErr_Clear();
 	zy.loads = loads();
 	zy.exit_handlers = false;
 	if (prctl(PR_TID_ADDRESS, &f.tid, 0, 0, 0) < 0 || !f.tid) {

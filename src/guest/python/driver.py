@@ -392,4 +392,5 @@ def _serve():
             serve(frame[:1], frame[1:], False)
 
 
-_serve()
+if __name__ == "__main__":  # a zygote has the rest already, and calls this itself
+    _serve()
