@@ -312,11 +312,7 @@ int jar_landlock(const struct jar *j, struct err *e)
 		{ "/tmp", data, true },
 		{ ROOT_HOME, data, true },
 		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, rw },
-		{ "/dev/null", LANDLOCK_DEVICE, true },
-		{ "/dev/zero", LANDLOCK_DEVICE, true },
-		{ "/dev/full", LANDLOCK_DEVICE, true },
-		{ "/dev/random", LANDLOCK_DEVICE, true },
-		{ "/dev/urandom", LANDLOCK_DEVICE, true },
+		{ "/dev", LANDLOCK_DEVICE, true }, /* five devices, and what is mounted below */
 		{ "/dev/pts", LANDLOCK_TTY, true },
 	};
 	auto_close int set = -1;

@@ -16,6 +16,7 @@
 #include "jar/root.h"
 #include "kernel/caps.h"
 #include "kernel/mount.h"
+#include "kernel/space.h"
 #include "kernel/sys.h"
 
 struct init_ctx {
@@ -161,15 +162,8 @@ static int init_hostname(void *p, struct err *e)
 static int init_open_spaces(void *p, struct err *e)
 {
 	static const char *const names[SPACE_USER] = { "mnt", "ipc", "uts", "net" };
-	struct init_ctx *c = p;
-	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	for (int i = 0; i < SPACE_USER; i++) {
-		c->spaces[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
-		if (c->spaces[i] < 0)
-			return err_sys(e, "open the jar's %s namespace", names[i]);
-	}
-	return 0;
+	return space_own(names, SPACE_USER, ((struct init_ctx *)p)->spaces, e);
 }
 
 /*
@@ -254,10 +248,9 @@ static int init_signals(void *p, struct err *e)
 {
 	(void)p;
 	(void)e;
-	/* pid 1 gets no signal without a handler from inside; ignored SIGCHLD reaps orphans without a wait. */
-	for (int s = 1; s < NSIG; s++)
-		if (s != SIGKILL && s != SIGSTOP)
-			signal(s, SIG_IGN);
+	/* The kernel gives pid 1 no signal that it has no handler for, wherever it comes from, but for SIGKILL and SIGSTOP from outside. An ignored
+	 * SIGCHLD reaps orphans without a wait. */
+	signal(SIGCHLD, SIG_IGN);
 	prctl(PR_SET_NAME, "belljar-init", 0, 0, 0);
 	return 0;
 }
@@ -371,15 +364,8 @@ static int warm_queues(void *p, struct err *e)
 static int warm_spaces(void *p, struct err *e)
 {
 	static const char *const names[] = { [OWN_PID] = "pid", [OWN_MNT] = "mnt", [OWN_IPC] = "ipc" };
-	struct init_ctx *c = p;
-	auto_close int dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	for (int i = OWN_PID; i <= OWN_IPC; i++) {
-		c->own[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
-		if (c->own[i] < 0)
-			return err_sys(e, "open the jar's %s namespace", names[i]);
-	}
-	return 0;
+	return space_own(names + OWN_PID, OWN_IPC - OWN_PID + 1, ((struct init_ctx *)p)->own + OWN_PID, e);
 }
 
 static int warm_enter_slot(void *p, struct err *e)

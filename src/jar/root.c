@@ -280,18 +280,22 @@ int root_data(uint64_t disk_bytes, uid_t guest, struct err *e)
 	char size[32], inodes[32];
 	struct mount_opt opts[] = { { "size", size }, { "nr_inodes", inodes }, { "mode", "755" }, { NULL, NULL } };
 	auto_close int data = -1;
+	mode_t mask;
 
 	budget(disk_bytes, size, inodes);
 	data = mount_new("tmpfs", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, e);
 	if (data < 0)
 		return -1;
+	mask = umask(0);
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
 		const char *name = root_places[i].name;
 
-		if (mkdirat(data, name, 0755) < 0 || fchownat(data, name, guest, guest, 0) < 0 ||
-		    fchmodat(data, name, root_places[i].mode, 0) < 0)
+		if (mkdirat(data, name, root_places[i].mode) < 0 || fchownat(data, name, guest, guest, 0) < 0) {
+			umask(mask);
 			return err_sys(e, "make /%s", name);
+		}
 	}
+	umask(mask);
 	return take_fd(&data);
 }
 
@@ -299,9 +303,8 @@ int root_show_data(int root, int data, uint64_t attr, struct err *e)
 {
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
 		const struct root_place *p = &root_places[i];
-		auto_close int mnt = mount_copy(data, p->name, false,
-						MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attr |
-							(p->exec ? 0 : MOUNT_ATTR_NOEXEC), e);
+		/* A copy has what `data` has: no set-uid programs, no devices. */
+		auto_close int mnt = mount_copy(data, p->name, false, attr | (p->exec ? 0 : MOUNT_ATTR_NOEXEC), e);
 
 		if (mnt < 0 || mount_attach(mnt, root, p->path + 1, e) < 0)
 			return -1;

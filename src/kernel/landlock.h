@@ -12,7 +12,7 @@ enum landlock_right {
 	LANDLOCK_READ_EXEC,	/* read files and folders, execute */
 	LANDLOCK_WRITE,		/* everything but device nodes, execute included */
 	LANDLOCK_WRITE_NOEXEC,	/* the same without execute */
-	LANDLOCK_DEVICE,	/* read and write one device node, no device ioctl */
+	LANDLOCK_DEVICE,	/* read and write device nodes, no device ioctl */
 	LANDLOCK_TTY,		/* the same with ioctl (pseudo terminals) */
 	LANDLOCK_REMOVE,	/* remove files, nothing else */
 };

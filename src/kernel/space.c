@@ -2,12 +2,12 @@
 /* Namespaces made ahead: an empty network and a user namespace, by a helper beside the caller's other work. */
 #include "kernel/space.h"
 
-
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "kernel/net.h"
+#include "kernel/sys.h"
 
 #define STACK_BYTES 16384
 
@@ -85,4 +86,35 @@ void space_reap(struct space_ahead *s)
 		;
 	fd_close(&s->sock[1]);
 	s->pid = 0;
+}
+
+/* pidfd(2const), from 6.11 on */
+static unsigned long pidfd_get(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned number;
+	} calls[] = { { "cgroup", 1 }, { "ipc", 2 }, { "mnt", 3 }, { "net", 4 }, { "pid", 5 }, { "user", 9 }, { "uts", 10 } };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strcmp(calls[i].name, name) == 0)
+			return _IO(0xFF, calls[i].number);
+	return 0;
+}
+
+int space_own(const char *const *names, int count, int *out, struct err *e)
+{
+	auto_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0), dir = -1;
+
+	for (int i = 0; i < count; i++) {
+		out[i] = self < 0 ? -1 : ioctl(self, (int)pidfd_get(names[i]));
+		if (out[i] >= 0)
+			continue;
+		if (dir < 0)
+			dir = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		out[i] = openat(dir, names[i], O_RDONLY | O_CLOEXEC);
+		if (out[i] < 0)
+			return err_sys(e, "open the jar's %s namespace", names[i]);
+	}
+	return 0;
 }

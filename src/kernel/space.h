@@ -29,4 +29,8 @@ int space_wait(struct space_ahead *s, struct err *e);
 void space_release(struct space_ahead *s);
 void space_reap(struct space_ahead *s);
 
+/* The caller's own namespaces as descriptors, in the order of `names` ("mnt", "pid", ...). From 6.11 on without a look at /proc, whose entries would
+ * have to be made for it. */
+int space_own(const char *const *names, int count, int *out, struct err *e);
+
 #endif
