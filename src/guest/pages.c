@@ -13,10 +13,15 @@
 #include "base/fd.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
+#define MADV_POPULATE_READ  22 /* from 5.14 on; older kernels say EINVAL, and guests fault as before */
+#define MADV_POPULATE_WRITE 23
 #endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* from 6.1 on */
+#endif
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x0010U
 #endif
 
 #define MAPS_MAX   1024
@@ -28,6 +33,7 @@
 
 /* proc_pid_pagemap(5) */
 #define PRESENT	  (1ULL << 63)
+#define SWAPPED	  (1ULL << 62)
 #define FILE_PAGE (1ULL << 61)
 #define EXCLUSIVE (1ULL << 56)
 
@@ -154,7 +160,7 @@ static uintptr_t touched_end(int pagemap, const struct map *m)
 		if (n != (ssize_t)(want * sizeof(seen[0])))
 			return m->end;
 		for (size_t i = 0; i < want; i++)
-			if (seen[i])
+			if (seen[i] & (PRESENT | SWAPPED))
 				end = at + (i + 1) * PAGE;
 	}
 	return end;
@@ -191,47 +197,106 @@ static void in_huge_pages(int file, off_t len)
 	munmap(room, size + HUGE);
 }
 
+/* A part of the image: where it is shown and where it is in the file. */
+static struct part {
+	uintptr_t start, end;
+	int prot;
+	off_t at;
+	bool hot; /* text that every guest runs through */
+} parts[MAPS_MAX];
+static unsigned part_count;
+
+/* Read-only parts of a file of programs that follow one another become one: every mapping costs something at a fork and at an end. The number of maps. */
+static unsigned read_only(unsigned i, struct part *p)
+{
+	unsigned n = 0;
+
+	for (*p = (struct part){ .start = maps[i].start, .end = maps[i].start }; i + n < map_count; n++) {
+		const struct map *m = &maps[i + n];
+
+		if (!m->private || !(m->prot & PROT_READ) || (m->prot & PROT_WRITE) || m->path[0] != '/' || m->start != p->end ||
+		    strcmp(m->path, maps[i].path) != 0)
+			break;
+		p->end = m->end;
+		p->prot |= m->prot;
+	}
+	/* Without program text, or what the linker has written to, it is somebody's data. */
+	if (n && !(p->prot & PROT_EXEC) && (i + n == map_count || maps[i + n].start != p->end || !(maps[i + n].prot & PROT_WRITE)))
+		return 0;
+	p->hot = (p->prot & PROT_EXEC) && (strstr(maps[i].path, "/libc.so") || strstr(maps[i].path, "belljar-zygote"));
+	return n;
+}
+
+static bool writable(const struct map *m, int pagemap, struct part *p)
+{
+	uintptr_t end = m->end;
+
+	if (!m->private || (m->prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) != (PROT_READ | PROT_WRITE) || busy(m) ||
+	    (m->path[0] == '[' && strcmp(m->path, "[heap]") != 0))
+		return false;
+	/* Behind the last touched page: a mapping of its own, which no page was ever written to. */
+	if (m->path[0] != '/')
+		end = touched_end(pagemap, m);
+	if (end < m->end && mmap((void *)end, m->end - end, m->prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		end = m->end;
+	*p = (struct part){ .start = m->start, .end = end, .prot = m->prot };
+	return end > m->start;
+}
+
+/*
+ * A fork copies the tables of mappings that were written to, and those of a huge page by the run: cheaper than a fault for each sixteen pages of it in
+ * every guest. So this becomes such a mapping, and all of it is looked at.
+ */
+static void map_for_guests(const struct part *p)
+{
+	char *last = (char *)p->end - 1;
+
+	if (mprotect((void *)p->start, p->end - p->start, p->prot | PROT_WRITE) < 0)
+		return;
+	*(volatile char *)last = *(volatile char *)last;
+	if (mprotect((void *)p->start, p->end - p->start, p->prot) == 0)
+		madvise((void *)p->start, p->end - p->start, MADV_POPULATE_READ);
+}
+
+/* Programs may be shown from it; the flag is unknown before 6.3, and not needed there. */
+static int image_file(void)
+{
+	int fd = memfd_create("belljar-image", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+
+	return fd >= 0 ? fd : memfd_create("belljar-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
 /* Sealed: what a guest has of it is private, and no guest has a descriptor, but it is also true if one had. */
 static void settle_data(void)
 {
-	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	auto_close int file = memfd_create("belljar-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	static off_t at[MAPS_MAX];
+	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), file = image_file();
 	off_t len = 0;
 
 	if (file < 0 || pagemap < 0)
 		return;
 	/* First all of it, with room for no hole: the kernel would fill it at a guest's cost, for all guests. */
-	for (unsigned i = 0; i < map_count; i++) {
-		struct map *m = &maps[i];
+	for (unsigned i = 0, n; i < map_count; i += n ? n : 1) {
+		struct part *p = &parts[part_count];
 
-		at[i] = -1;
-		if (!m->private || !(m->prot & PROT_READ) || (m->prot & PROT_EXEC) || busy(m) || (m->path[0] == '[' && strcmp(m->path, "[heap]") != 0))
+		n = read_only(i, p);
+		if (!n && !writable(&maps[i], pagemap, p))
 			continue;
-		/* Read-only parts are worth it where the linker has written to them. */
-		if (!(m->prot & PROT_WRITE) && (i + 1 == map_count || maps[i + 1].start != m->end || !(maps[i + 1].prot & PROT_WRITE)))
-			continue;
-		if (m->path[0] != '/') {
-			uintptr_t end = touched_end(pagemap, m);
-
-			/* A mapping of its own, which no page was ever written to. */
-			if (end < m->end && mmap((void *)end, m->end - end, m->prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-				end = m->end;
-			m->end = end;
-		}
-		if (m->start == m->end)
-			continue;
-		if (!write_at(file, (const char *)m->start, m->end - m->start, len))
+		p->at = len;
+		if (!write_at(file, (const char *)p->start, p->end - p->start, len))
 			return;
-		at[i] = len;
-		len += (off_t)(m->end - m->start);
+		len += (off_t)(p->end - p->start);
+		part_count++;
 	}
 	in_huge_pages(file, len);
 	if (fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
 		return;
-	for (unsigned i = 0; i < map_count; i++)
-		if (at[i] >= 0)
-			(void)!mmap((void *)maps[i].start, maps[i].end - maps[i].start, maps[i].prot, MAP_PRIVATE | MAP_FIXED, file, at[i]);
+	/* The content is the same at every moment, since we are running on it. */
+	for (unsigned i = 0; i < part_count; i++) {
+		const struct part *p = &parts[i];
+
+		if (mmap((void *)p->start, p->end - p->start, p->prot, MAP_PRIVATE | MAP_FIXED, file, p->at) != MAP_FAILED && p->hot)
+			map_for_guests(p);
+	}
 }
 
 /*

@@ -40,6 +40,8 @@
 
 #define SOCK		3 /* to the keeper */
 #define PR_TID_ADDRESS	40 /* PR_GET_TID_ADDRESS */
+#define PYTHON		"/usr/bin/python3"
+#define MAIN_FILE	"/workspace/main.py"
 #define FILE_INPUT	257 /* Py_file_input */
 #define SAMPLE		"print(1 + 1)\n"
 #define WARM_UPS	20 /* from 3.11 on code is quickened at its eighth call */
@@ -465,12 +467,24 @@ static object *main_loader(object *name)
 	return loader;
 }
 
-/* _PyRun_SimpleFile() and what comes after it. */
-static _Noreturn void run_file(const char *file)
+static void name_main(object *dict, const char *file)
 {
-	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__")), *done, *name, *loader;
+	object *name = py.PyUnicode_DecodeFSDefault(file), *loader = main_loader(name);
+
+	py.PyDict_SetItemString(dict, "__file__", name);
+	py.PyDict_SetItemString(dict, "__cached__", py._Py_NoneStruct);
+	if (loader)
+		py.PyDict_SetItemString(dict, "__loader__", loader);
+	drop(loader);
+	drop(name);
+}
+
+/* _PyRun_SimpleFile() and what comes after it. The file may be found elsewhere than where it is said to be. */
+static _Noreturn void run_file(const char *file, const char *found)
+{
+	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__")), *done;
 	bool interrupted = false, driver = zy.serve && strcmp(file, ROOT_DRIVER_PY) == 0;
-	FILE *f = driver ? NULL : fopen(file, "rb");
+	FILE *f = driver ? NULL : fopen(found, "rb");
 	int code = 0;
 
 	if (!f && !driver) {
@@ -480,14 +494,8 @@ static _Noreturn void run_file(const char *file)
 		fprintf(stderr, "%s: can't open file '%s': [Errno %d] %s\n", bytes ? py.PyBytes_AsString(bytes) : "python3", file, errno, strerror(errno));
 		finish(2, false);
 	}
-	name = py.PyUnicode_DecodeFSDefault(file);
-	py.PyDict_SetItemString(dict, "__file__", name);
-	py.PyDict_SetItemString(dict, "__cached__", py._Py_NoneStruct);
-	loader = main_loader(name);
-	if (loader)
-		py.PyDict_SetItemString(dict, "__loader__", loader);
-	drop(loader);
-	drop(name);
+	if (strcmp(file, MAIN_FILE) != 0)
+		name_main(dict, file);
 	done = driver ? py.PyObject_CallFunction(zy.serve, NULL) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
 	if (!done && py.PyErr_ExceptionMatches(*py.PyExc_SystemExit)) {
 		code = exit_code();
@@ -544,6 +552,8 @@ static void after_fork(void)
 
 static void guest(struct jar *j, struct warm_guest *g)
 {
+	/* What the zygote was started with: sys has it. */
+	static const char usual[] = PYTHON "\0" MAIN_FILE;
 	static struct feed_plan plan;
 
 	g->interpreter = true;
@@ -551,8 +561,9 @@ static void guest(struct jar *j, struct warm_guest *g)
 	g->serves = serves;
 	enter_warm(j, g, &plan);
 	set_environment(plan.env_words, plan.env_len);
-	set_arguments(plan.argv_words, plan.argv_len);
-	run_file(plan.argv_words + strlen(plan.argv_words) + 1);
+	if (plan.argv_len != sizeof(usual) || memcmp(plan.argv_words, usual, sizeof(usual)) != 0)
+		set_arguments(plan.argv_words, plan.argv_len);
+	run_file(plan.argv_words + strlen(plan.argv_words) + 1, plan.argv_words + strlen(plan.argv_words) + 1);
 }
 
 /* ---- the zygote ---- */
@@ -678,6 +689,7 @@ static void new_main(void)
 	py.PyDict_SetItemString(dict, "__annotations__", notes);
 	py.PyDict_SetItemString(dict, "__builtins__", py.PyImport_AddModule("builtins"));
 	drop(notes);
+	name_main(dict, MAIN_FILE);
 }
 
 static void run_text(const char *text, const char *file, object *globals, object *locals)
@@ -731,7 +743,7 @@ static void warm_up(void)
 		return;
 	prepare_driver();
 	for (int i = 0; i < WARM_UPS; i++) {
-		object *dict = new_names("__main__"), *name = py.PyUnicode_DecodeFSDefault("/workspace/main.py");
+		object *dict = new_names("__main__"), *name = py.PyUnicode_DecodeFSDefault(MAIN_FILE);
 
 		drop(main_loader(name));
 		drop(name);
@@ -755,7 +767,6 @@ static void warm_up(void)
 static void learn_pages(void *tid)
 {
 	static const char sample[] = SAMPLE;
-	static char words[] = "/usr/bin/python3\0/proc/self/fd/9";
 	struct sys_clone_args a = {
 		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uint64_t)(uintptr_t)tid, .exit_signal = SIGCHLD,
 	};
@@ -774,8 +785,7 @@ static void learn_pages(void *tid)
 		dup2(file, 9);
 		zy.learning = p[1];
 		after_fork();
-		set_arguments(words, sizeof(words));
-		run_file(words + strlen(words) + 1);
+		run_file(MAIN_FILE, "/proc/self/fd/9");
 	}
 	close(p[1]);
 	close(file);
