@@ -337,12 +337,12 @@ void pages_use_up(void *(*object_malloc)(size_t))
 		}
 }
 
-void pages_settle(void)
+void pages_settle(_Bool data)
 {
 	if (!pages_begin())
 		return;
 	settle_text();
-	if (pages_begin())
+	if (data && pages_begin())
 		settle_data();
 }
 
