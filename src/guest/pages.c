@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 
@@ -29,6 +30,7 @@
 #define PAGE	   4096UL
 #define HUGE	   (2UL << 20)
 #define SEEN	   1024 /* entries of pagemap read at once */
+#define EMPTY_MAX  256	/* pages that may be filled for nothing */
 #define LIST_MAX   (256UL << 10)
 
 /* proc_pid_pagemap(5) */
@@ -40,7 +42,7 @@
 struct map {
 	uintptr_t start, end;
 	int prot;
-	bool private;
+	bool private, plain; /* plain: nothing but memory, as far as a fork is concerned; find_plain() */
 	const char *path; /* in `list` */
 };
 
@@ -68,6 +70,7 @@ static bool read_map(char *line, struct map *out)
 	mode = end + 1;
 	out->prot = (mode[0] == 'r' ? PROT_READ : 0) | (mode[1] == 'w' ? PROT_WRITE : 0) | (mode[2] == 'x' ? PROT_EXEC : 0);
 	out->private = mode[3] == 'p';
+	out->plain = false;
 	path = strpbrk(mode, "/[");
 	out->path = path ? path : "";
 	return true;
@@ -147,23 +150,88 @@ static void settle_text(void)
 	}
 }
 
-/* Where the last page is that was ever touched: memory behind it is nobody's yet. */
-static uintptr_t touched_end(int pagemap, const struct map *m)
+/*
+ * What smaps says of a mapping that the image can stand for. Everything else stays as it is: above all what the kernel wipes at a fork (wf, dp), where
+ * random generators keep their state, and what it leaves out (dc); also what is locked, grows, or is a shadow stack.
+ */
+static bool plain_flags(const char *flags)
+{
+	static const char known[] = "rd wr mr mw me ac nr sd dd hg nh sr rr ";
+	char two[] = "xx ";
+
+	for (const char *f = flags; *f; f += strcspn(f, " ")) {
+		f += strspn(f, " ");
+		if (!*f)
+			break;
+		two[0] = f[0];
+		two[1] = f[1];
+		if (strcspn(f, " ") != 2 || !strstr(known, two))
+			return false;
+	}
+	return true;
+}
+
+static void find_plain(void)
+{
+	auto_close int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+	static char text[16384];
+	size_t len = 0;
+	unsigned i = 0;
+	ssize_t n;
+
+	while (fd >= 0 && (n = read(fd, text + len, sizeof(text) - 1 - len)) > 0) {
+		char *line = text;
+
+		len += (size_t)n;
+		text[len] = '\0';
+		for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+			struct map head;
+
+			*end = '\0';
+			if (strncmp(line, "VmFlags:", 8) == 0 && i < map_count)
+				maps[i].plain = plain_flags(line + 8);
+			else if (read_map(line, &head))
+				for (i = 0; i < map_count && (maps[i].start != head.start || maps[i].end != head.end);)
+					i++;
+		}
+		len -= (size_t)(line - text);
+		memmove(text, line, len);
+	}
+}
+
+/*
+ * Leaves of a mapping what lies between the first and the last page that was ever touched: the rest (the free part of a heap, most of a thread's
+ * stack) is nobody's yet. False where even that is mostly empty: a copy would fill it.
+ */
+static bool shrink_to_touched(int pagemap, struct map *m)
 {
 	static uint64_t seen[SEEN];
-	uintptr_t end = m->start;
+	uintptr_t start = m->end, end = m->start;
+	size_t count = 0;
 
 	for (uintptr_t at = m->start; at < m->end; at += SEEN * PAGE) {
 		size_t want = (m->end - at) / PAGE < SEEN ? (m->end - at) / PAGE : SEEN;
 		ssize_t n = pread(pagemap, seen, want * sizeof(seen[0]), (off_t)(at / PAGE * sizeof(seen[0])));
 
 		if (n != (ssize_t)(want * sizeof(seen[0])))
-			return m->end;
-		for (size_t i = 0; i < want; i++)
-			if (seen[i] & (PRESENT | SWAPPED))
-				end = at + (i + 1) * PAGE;
+			return false;
+		for (size_t i = 0; i < want; i++) {
+			if (!(seen[i] & (PRESENT | SWAPPED))) /* other bits are set where nothing is */
+				continue;
+			if (start > at + i * PAGE)
+				start = at + i * PAGE;
+			end = at + (i + 1) * PAGE;
+			count++;
+		}
 	}
-	return end;
+	if (!count || (end - start) / PAGE > 2 * count + EMPTY_MAX)
+		return false;
+	/* Behind it a mapping of its own, which no page was ever written to. */
+	if (end < m->end && mmap((void *)end, m->end - end, m->prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		end = m->end;
+	m->start = start;
+	m->end = end;
+	return true;
 }
 
 static bool write_at(int fd, const char *from, size_t len, off_t at)
@@ -180,21 +248,22 @@ static bool write_at(int fd, const char *from, size_t len, off_t at)
 	return true;
 }
 
-/* Where the kernel can: sixteen pages of one are mapped at one fault, and counted as one. */
-static void in_huge_pages(int file, off_t len)
+/* Where the kernel can: sixteen pages of one are mapped at one fault, and counted as one. Where it cannot, nothing may be left behind the end: a guest
+ * whose mapping grows would fill it, and what it filled would stay. */
+static bool in_huge_pages(int file, off_t len)
 {
 	size_t size = ((size_t)len + HUGE - 1) & ~(HUGE - 1);
-	char *room, *at;
+	char *room = mmap(NULL, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+	bool whole = false;
 
-	if (ftruncate(file, (off_t)size) < 0)
-		return;
-	room = mmap(NULL, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room == MAP_FAILED)
-		return;
+		return false;
 	at = room + (HUGE - ((uintptr_t)room & (HUGE - 1)));
-	if (mmap(at, size, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
-		madvise(at, size, MADV_COLLAPSE);
+	if (ftruncate(file, (off_t)size) == 0 && mmap(at, size, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
+		for (int i = 0; i < 3 && !whole; i++) /* a page that somebody looks at just then is no reason to give up */
+			whole = madvise(at, size, MADV_COLLAPSE) == 0;
 	munmap(room, size + HUGE);
+	return whole;
 }
 
 /* A part of the image: where it is shown and where it is in the file. */
@@ -214,7 +283,7 @@ static unsigned read_only(unsigned i, struct part *p)
 	for (*p = (struct part){ .start = maps[i].start, .end = maps[i].start }; i + n < map_count; n++) {
 		const struct map *m = &maps[i + n];
 
-		if (!m->private || !(m->prot & PROT_READ) || (m->prot & PROT_WRITE) || m->path[0] != '/' || m->start != p->end ||
+		if (!m->private || !m->plain || !(m->prot & PROT_READ) || (m->prot & PROT_WRITE) || m->path[0] != '/' || m->start != p->end ||
 		    strcmp(m->path, maps[i].path) != 0)
 			break;
 		p->end = m->end;
@@ -227,20 +296,13 @@ static unsigned read_only(unsigned i, struct part *p)
 	return n;
 }
 
-static bool writable(const struct map *m, int pagemap, struct part *p)
+static bool writable(struct map *m, int pagemap, struct part *p)
 {
-	uintptr_t end = m->end;
-
-	if (!m->private || (m->prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) != (PROT_READ | PROT_WRITE) || busy(m) ||
-	    (m->path[0] == '[' && strcmp(m->path, "[heap]") != 0))
+	if (!m->private || !m->plain || (m->prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) != (PROT_READ | PROT_WRITE) || busy(m) ||
+	    (m->path[0] == '[' && strcmp(m->path, "[heap]") != 0) || (m->path[0] != '/' && !shrink_to_touched(pagemap, m)))
 		return false;
-	/* Behind the last touched page: a mapping of its own, which no page was ever written to. */
-	if (m->path[0] != '/')
-		end = touched_end(pagemap, m);
-	if (end < m->end && mmap((void *)end, m->end - end, m->prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		end = m->end;
-	*p = (struct part){ .start = m->start, .end = end, .prot = m->prot };
-	return end > m->start;
+	*p = (struct part){ .start = m->start, .end = m->end, .prot = m->prot };
+	return true;
 }
 
 /*
@@ -266,7 +328,10 @@ static int image_file(void)
 	return fd >= 0 ? fd : memfd_create("belljar-image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-/* Sealed: what a guest has of it is private, and no guest has a descriptor, but it is also true if one had. */
+/*
+ * Sealed: what a guest has of it is private, and no guest has a descriptor, but it is also true if one had. Nobody but its owner, which no guest is, may
+ * ask which of its pages are in memory, or send them away.
+ */
 static void settle_data(void)
 {
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), file = image_file();
@@ -274,6 +339,7 @@ static void settle_data(void)
 
 	if (file < 0 || pagemap < 0)
 		return;
+	find_plain();
 	/* First all of it, with room for no hole: the kernel would fill it at a guest's cost, for all guests. */
 	for (unsigned i = 0, n; i < map_count; i += n ? n : 1) {
 		struct part *p = &parts[part_count];
@@ -287,8 +353,9 @@ static void settle_data(void)
 		len += (off_t)(p->end - p->start);
 		part_count++;
 	}
-	in_huge_pages(file, len);
-	if (fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+	if (!in_huge_pages(file, len) && ftruncate(file, len) < 0)
+		return;
+	if (fchmod(file, 0400) < 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
 		return;
 	/* The content is the same at every moment, since we are running on it. */
 	for (unsigned i = 0; i < part_count; i++) {
@@ -307,6 +374,7 @@ static void settle_data(void)
 #define POOL_HEAD  48
 #define SMALL	   512 /* what obmalloc serves */
 #define TRIES	   100000
+#define TRIES_SIZE (4UL << 20) /* of one size: an interpreter without obmalloc would go on for long */
 #define TOP	   120000 /* less than what malloc would map by itself */
 
 void pages_use_up(void *(*object_malloc)(size_t))
@@ -314,7 +382,7 @@ void pages_use_up(void *(*object_malloc)(size_t))
 	char *volatile p, *volatile top = NULL; /* nobody uses them: the compiler would leave the calls out */
 
 	for (size_t size = 16; size <= SMALL; size += 16)
-		for (int i = 0; i < TRIES; i++) {
+		for (size_t i = 0; i < TRIES_SIZE / size; i++) {
 			p = object_malloc(size);
 			if (!p || ((uintptr_t)p & (POOL - 1)) == POOL_HEAD)
 				break;
@@ -333,12 +401,12 @@ void pages_use_up(void *(*object_malloc)(size_t))
 		}
 }
 
-void pages_settle(void)
+void pages_settle(_Bool data)
 {
 	if (!pages_begin())
 		return;
 	settle_text();
-	if (pages_begin())
+	if (data && pages_begin())
 		settle_data();
 }
 

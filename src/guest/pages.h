@@ -17,8 +17,9 @@
 /* In the zygote: what is allocated from now on, by the interpreter's own allocator or by malloc, lies together. */
 void pages_use_up(void *(*object_malloc)(size_t));
 /* In the zygote, before its filter, while it sees its own /proc: nothing but the caller's stack and this library's own memory may be written to from
- * now on. What cannot be done is left as it was. */
-void pages_settle(void);
+ * now on. What cannot be done is left as it was. Without `data` only program text is moved: with other threads about, what they write while it is copied
+ * would be lost. */
+void pages_settle(_Bool data);
 /* In the zygote, after that: what is mapped now. False: it cannot be told. */
 _Bool pages_begin(void);
 /* In a child that has done all that a guest does: writes what it has of its own to `out`. */

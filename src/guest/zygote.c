@@ -137,6 +137,7 @@ static struct {
 	object *driver, *serve; /* of grading, up to its first question: its names, and what goes on from there */
 	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
 	bool at_work;
+	bool alone;	     /* no preloaded module has started a thread that still runs */
 	bool exit_handlers;  /* somebody wants to be called at exit(3) */
 	unsigned long long loads; /* libraries that the zygote has loaded */
 	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
@@ -732,6 +733,20 @@ static void prepare_driver(void)
 	zy.serve = py.PyDict_GetItemString(zy.driver, "_serve");
 }
 
+/* Whether this is the only thread of the process. */
+static bool is_alone(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *d;
+	int count = 0;
+
+	while (dir && (d = readdir(dir)))
+		count += d->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return count == 1;
+}
+
 /* What guests do, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
 static void warm_up(void)
 {
@@ -752,7 +767,9 @@ static void warm_up(void)
 		run_text(values, "<sample>", zy.driver, dict);
 		drop(dict);
 		flush_streams(false);
-		/* Nothing that it does is wrong in a parent with one thread. */
+		/* Nothing that it does is wrong in a parent with one thread. Others would wait for locks that are made anew under them. */
+		if (!zy.alone)
+			continue;
 		py.PyOS_BeforeFork();
 		py.PyOS_AfterFork_Child();
 	}
@@ -804,6 +821,7 @@ static _Noreturn void become_zygote(void)
 
 	preload();
 	prepare_reseed();
+	zy.alone = is_alone();
 	warm_up();
 	settle();
 	zy.loads = loads();
@@ -820,7 +838,7 @@ static _Noreturn void become_zygote(void)
 	py.PyGC_Collect();
 	pages_use_up(py.PyObject_Malloc);
 	new_main();
-	pages_settle();
+	pages_settle(zy.alone);
 	learn_pages(f.tid);
 	forker_serve(&f);
 }

@@ -141,6 +141,20 @@ def test_pr_10_signal_immunity(jar):
 
 
 @pytest.mark.nored
+@pytest.mark.skipif(not ROOT, reason="only root of the host may signal pid 1 of a jar")
+def test_pr_10_pid_1_gets_no_signal(jar):
+    """Sent by somebody who may: where ids and Landlock do not keep a guest from it, the kernel does."""
+    with jar.live("wait") as p:
+        space = os.readlink(f"/proc/{p.guest}/ns/pid")
+        one = [x for x in descendants(p.pid) if status_field(x, "NSpid")[-1:] == ["1"] and os.readlink(f"/proc/{x}/ns/pid") == space]
+        assert len(one) == 1, one
+        for number in set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP}:
+            os.kill(one[0], number)
+        assert not wait_until(lambda: len(alive([one[0], p.guest])) < 2, 0.3), "one signal has ended the jar"
+        assert status_field(one[0], "State")[0] in "SR" and status_field(one[0], "SigCgt") == ["0" * 16]
+
+
+@pytest.mark.nored
 def test_pr_10_cpu_time(jar):
     r = jar.probe("spin", 1, opts=["--cpu-time", "300ms", "-t", "8s"])
     r.ended("timeout", "cpu_time")

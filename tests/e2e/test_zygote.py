@@ -394,3 +394,147 @@ def test_without_its_filter_it_still_owns_nothing_of_the_host(host, weaker):
     assert "umount" in won or "mount" in won, "the filter is not what closed these"
     assert won <= {"mount", "umount", "fsopen", "open_tree", "hostname", "keyring", "raw-socket", "packet-socket", "new-user-mount", "new-user-chroot", "mount-in-slot",
                    "perf", "bpf", "fanotify"}, won
+
+
+# ---- the image that guests are forked from ---------------------------------------------------------
+
+IMAGE = r'''
+import ctypes, os, re, sys
+libc = ctypes.CDLL(None, use_errno=True)
+maps = [(int(m[1], 16), int(m[2], 16)) for m in map(re.compile(r"(\w+)-(\w+) .*belljar-image").match, open("/proc/self/maps")) if m]
+size = sum(b - a for a, b in maps)
+'''
+
+# All of it in one system call: the process that makes it does not come back.
+SCRIBBLE = IMAGE + r'''
+class Part(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("len", ctypes.c_size_t)]
+
+junk = os.memfd_create("junk")
+os.write(junk, b"\xa5" * size)
+parts = (Part * len(maps))(*[Part(a, b - a) for a, b in maps])
+pid = os.fork()
+if pid == 0:
+    ok = all(libc.mprotect(ctypes.c_void_p(a), ctypes.c_size_t(b - a), 3) == 0 for a, b in maps)
+    os.write(2, b"writable" if ok else b"closed")
+    libc.preadv(junk, parts, len(maps), ctypes.c_long(0))
+    os._exit(0)
+print(size >> 20, os.waitpid(pid, 0)[1])
+'''
+
+# Ways to the file itself, which all guests have in common: none may work.
+REACH = IMAGE + r'''
+REMOVE, NO_FD = 9, -1
+found = [f for f in os.listdir("/proc/self/fd") if "belljar-image" in (os.readlink(f"/proc/self/fd/{f}") if os.path.lexists(f"/proc/self/fd/{f}") else "")]
+opened = []
+for a, b in maps:
+    for how in (os.O_RDWR, os.O_RDONLY):
+        try:
+            opened.append(os.open(f"/proc/self/map_files/{a:x}-{b:x}", how))
+        except OSError:
+            pass
+    if libc.madvise(ctypes.c_void_p(a), ctypes.c_size_t(b - a), REMOVE) == 0:
+        opened.append("removed")
+    if libc.mremap(ctypes.c_void_p(a), ctypes.c_size_t(0), ctypes.c_size_t(4096), 1) != -1:
+        opened.append("a second mapping")
+try:
+    opened.append(os.open("/proc/self/mem", os.O_RDWR))
+except OSError:
+    pass
+print(len(maps) > 5, found, opened)
+'''
+
+TRIM = r'''
+import ctypes, gc, random
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.calloc.restype = ctypes.c_void_p
+sizes = [24, 100, 1000, 5000, 20000, 60000, 127000, 200000] * 10
+
+def work():
+    d = {i: str(i) * 20 for i in range(5000)}
+    x = [bytearray(5000) for _ in range(100)]
+    assert not any(map(any, x)) and d[77] == "77" * 20
+
+def dirty(sizes):
+    had = [libc.malloc(n) for n in sizes]
+    for p, n in zip(had, sizes):
+        ctypes.memset(p, 0xaa, n)
+    random.shuffle(had)
+    for p in had:
+        libc.free(ctypes.c_void_p(p))
+
+for _ in range(3):
+    work()
+    gc.collect()
+    dirty(sizes)
+    libc.malloc_trim(0)
+    fresh = [(libc.calloc(1, n), n) for n in sizes]
+    assert not any(any(ctypes.string_at(p, n)) for p, n in fresh)
+    for p, n in fresh:
+        libc.free(ctypes.c_void_p(p))
+libc.mallopt(-3, 1 << 30)  # no mappings of their own: the heap grows, shrinks and grows again
+dirty([20 << 20])
+libc.malloc_trim(0)
+p = libc.calloc(1, 20 << 20)
+assert not any(ctypes.string_at(p, 20 << 20))
+work()
+print("well")
+'''
+
+PLAIN = {"language": "python", "code": "import sys, json\nprint(len(sys.modules), json.dumps([sum(range(1000))]), [].__doc__[:8])"}
+
+
+@pytest.fixture
+def image(put):
+    """A batch whose guests all come from one zygote."""
+    put("belljar/config.yaml", "pool: {floor: 1, zygotes: 1}\n")
+    with Batch("-j", "2", "--unordered", env={"XDG_CONFIG_HOME": put("x", "").parent}) as b:
+        yield b
+
+
+def served(r):
+    assert r["start"] == "warm" and r["status"] == "completed", r
+    return r["stdout"], r["exit_code"]
+
+
+def test_what_a_guest_writes_to_its_image_is_its_own_and_charged_to_it(image):
+    first = image.run(PLAIN)
+    for _ in range(2):
+        r = image.run({"language": "python", "code": SCRIBBLE})
+        size, status = map(int, served(r)[0].split())
+        assert size >= 4 and status & 0x7f, f"it has not written over all of its memory: {r}"
+        assert r["stderr"] == "writable", r
+        assert r["max_memory_mb"] >= 2 * size, f"{size} MB of the image and as much junk were not charged: {r}"
+    assert {served(image.run(PLAIN)) for _ in range(20)} == {served(first)}
+    after = max(image.run(PLAIN)["max_memory_mb"] for _ in range(4))
+    assert after < first["max_memory_mb"] + 2, f"something of it is charged still: {after} MB"
+
+
+def test_no_guest_reaches_the_file_of_the_image(image):
+    assert served(image.run({"language": "python", "code": REACH})) == ("True [] []\n", 0)
+
+
+def test_memory_that_is_given_back_and_taken_again(image):
+    """MADV_DONTNEED brings back what the zygote had, where it brought zeros."""
+    r = image.run({"language": "python", "code": TRIM})
+    assert served(r) == ("well\n", 0), r["stderr"]
+
+
+def test_a_preloaded_module_that_starts_threads(put):
+    """The zygote may not do things that are right with one thread alone."""
+    folder = subprocess.run(["/usr/bin/python3", "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True).stdout.strip()
+    module = Path(folder) / f"belljar_test_{NONCE}.py"
+    if not Path(folder).is_dir() or not str(module).startswith("/usr/"):
+        pytest.skip(f"{folder} is no place of this system's Python")
+    module.write_text("import threading, time\ndef f(n):\n    d = {}\n    while True:\n        d[len(d) % 1000] = bytearray(300 + n)\n"
+                      "        if n % 2: time.sleep(0.0001)\n        if len(d) > 900: d.clear()\n"
+                      "for n in range(4): threading.Thread(target=f, args=(n,), daemon=True).start()\n")
+    try:
+        code = f"import {module.stem}, threading\nt = threading.Thread(target=print, args=('here',))\nt.start(); t.join()\nprint(threading.active_count())"
+        for _ in range(3):
+            put("belljar/config.yaml", "pool: {floor: 1, zygotes: 1}\n")
+            with Batch("-j", "1", "--preload", module.stem, env={"XDG_CONFIG_HOME": put("x", "").parent}) as b:
+                for _ in range(3):
+                    assert served(b.run({"language": "python", "code": code}, 20)) == ("here\n1\n", 0), b.err
+    finally:
+        module.unlink()
