@@ -693,12 +693,19 @@ static void new_main(void)
 	name_main(dict, MAIN_FILE);
 }
 
-static void run_text(const char *text, const char *file, object *globals, object *locals)
+static object *compile_text(const char *text, const char *file)
 {
 	object *code = py.Py_CompileString(text, file, FILE_INPUT);
 
-	drop_quietly(code ? py.PyEval_EvalCode(code, globals, locals) : NULL);
-	drop(code);
+	if (!code)
+		py.PyErr_Clear();
+	return code;
+}
+
+static void run_code(object *code, object *globals, object *locals)
+{
+	if (code)
+		drop_quietly(py.PyEval_EvalCode(code, globals, locals));
 }
 
 static object *new_names(const char *name)
@@ -728,8 +735,11 @@ static void forget_modules(object *had)
 /* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
 static void prepare_driver(void)
 {
+	object *code = compile_text(root_driver_py, ROOT_DRIVER_PY);
+
 	zy.driver = new_names("belljar.driver");
-	run_text(root_driver_py, ROOT_DRIVER_PY, zy.driver, zy.driver);
+	run_code(code, zy.driver, zy.driver);
+	drop(code);
 	zy.serve = py.PyDict_GetItemString(zy.driver, "_serve");
 }
 
@@ -750,8 +760,8 @@ static bool is_alone(void)
 /* What guests do, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
 static void warm_up(void)
 {
-	static const char values[] = "decode(encode({'a': [1, 2.5, None, True, 'text', b'', (1, {2})], 'b': {'c': -1}}))\n";
-	object *had = py.PyDict_Copy(py.PyImport_GetModuleDict());
+	static const char round[] = "decode(encode({'a': [1, 2.5, None, True, 'text', b'', (1, {2})], 'b': {'c': -1}}))\n";
+	object *had = py.PyDict_Copy(py.PyImport_GetModuleDict()), *sample = compile_text(zygote_sample_py, "<sample>"), *values = compile_text(round, "<sample>");
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	if (null < 0 || out < 0 || dup2(null, STDOUT_FILENO) < 0)
@@ -762,9 +772,9 @@ static void warm_up(void)
 
 		drop(main_loader(name));
 		drop(name);
-		run_text(zygote_sample_py, "<sample>", dict, dict);
+		run_code(sample, dict, dict);
 		py.PyDict_Clear(dict);
-		run_text(values, "<sample>", zy.driver, dict);
+		run_code(values, zy.driver, dict);
 		drop(dict);
 		flush_streams(false);
 		/* Nothing that it does is wrong in a parent with one thread. Others would wait for locks that are made anew under them. */
@@ -778,6 +788,8 @@ static void warm_up(void)
 	close(null);
 	forget_modules(had);
 	drop(had);
+	drop(sample);
+	drop(values);
 }
 
 /* A child that runs a small program to its end, in no jar, and tells which pages that took. */
