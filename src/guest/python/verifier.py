@@ -1112,44 +1112,67 @@ def judge(case, r, candidate, loose=False, language="python", any_exit=False):
     return out
 
 
-def one_case(case, candidate, task):
-    """Asks, and waits for the answer and, where the case has a process of its own, for its end."""
-    nonce = secrets.token_bytes(16)
-    cpu = float(case.get("timeout_s", task["case_s"]))
-    wall = cpu * 3 + 1
-    request = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
-    patience = int((wall + 4) * 1000)
-    if task.get("shared"):
-        candidate.send(b"C", request, nonce, int(wall * 1000) + 500)
-        r = candidate.reply(nonce)
-        if type(r.get("cpu")) is int and r["cpu"] > cpu * 1e9:
-            return {"timeout": "cpu_time", "where": None, "out": r.get("out", b"")}
-        return r
-    ended = secrets.token_bytes(16)
-    say(b"C", patience.to_bytes(4, "little") + b"F" + encode({"cpu_s": cpu, "wall_s": wall, "nonce": ended}))
-    candidate.send(b"C", request, nonce, patience)
-    kind, data = hear()
-    if kind == b"X":
-        raise Gone(json.loads(data))
-    if kind != b"A":
-        raise Tampered("a frame of kind %r" % kind)
-    try:
-        if data[:16] == nonce:
-            r = decode(data[16:])
-            if type(r) is not dict:
-                raise Tampered("an answer that is no data")
-            end = candidate.reply(ended)
-            status = end.get("ended")
-            if status or end.get("late"):
-                # it answered, and did not end as a driver does
-                r["after"] = status
+CASES_AHEAD = 32  # as many cases wait at the front
+
+
+class Cases:
+    """Cases one after the other: each is asked when the one before is over, and the next ones wait at the front."""
+
+    def __init__(self, cases, candidate, task):
+        self.cases, self.candidate, self.task = cases, candidate, task
+        self.begin_at(0)
+
+    def begin_at(self, at):
+        self.at, self.asked = at, []
+
+    def ask(self):
+        """As many as may wait."""
+        task, ahead = self.task, 1 if self.task.get("fresh") else CASES_AHEAD
+        parts = []
+        while len(self.asked) < ahead and self.at < len(self.cases):
+            case = self.cases[self.at]
+            self.at += 1
+            cpu = float(case.get("timeout_s", task["case_s"]))
+            wall = cpu * 3 + 1
+            body = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
+            nonce = secrets.token_bytes(16)
+            if task.get("shared"):
+                last, patience, frame = nonce, int(wall * 1000) + 500, b"C" + nonce + body
+            else:
+                # For the parent: what its last word begins with. It ends in the time that it waits for its child.
+                wall_ms, cpu_ms = min(int(wall * 1000), 0xffffffff), min(max(int(cpu * 1000), 1), 0xffffffff)
+                last, patience = secrets.token_bytes(12) + wall_ms.to_bytes(4, "little"), int((wall + 4) * 1000)
+                frame = b"F" + last + nonce + cpu_ms.to_bytes(4, "little") + body
+            patience = min(patience, 0xffffffff)
+            parts += ((21 + len(frame)).to_bytes(4, "little"), b"Q", patience.to_bytes(4, "little"), last, frame)
+            self.asked.append((nonce, last, cpu))
+        if parts:
+            write_all(OUT, b"".join(parts))
+
+    def next(self):
+        """Waits for the answer and, where the case has a process of its own, for its end."""
+        if len(self.asked) <= CASES_AHEAD // 2:
+            self.ask()
+        nonce, ended, cpu = self.asked.pop(0)
+        candidate = self.candidate
+        if ended is nonce:
+            r = candidate.reply(nonce)
+            if type(r.get("cpu")) is int and r["cpu"] > cpu * 1e9:
+                return {"timeout": "cpu_time", "where": None, "out": r.get("out", b"")}
             return r
-        if data[:16] == ended:
-            r = decode(data[16:])
+        kind, data = hear()
+        if kind == b"A" and data[:16] == ended:
+            with watched():
+                r = candidate.read(kind, data, ended)
             return {"died": r.get("ended"), "late": r.get("late"), "out": r.get("out", b"")}
-    except (Malformed, RecursionError) as e:
-        raise Tampered("an answer that is no data: %s" % e) from None
-    raise Tampered("an answer to nobody's question")
+        with watched():
+            r = candidate.read(kind, data, nonce)
+            end = candidate.reply(ended)
+        status = end.get("ended")
+        if status or end.get("late"):
+            # it answered, and did not end as a driver does
+            r["after"] = status
+        return r
 
 
 def died(r):
@@ -1187,6 +1210,7 @@ def function_test(task):
             results.append({"name": c["name"], "function": c["function"], "passed": False, "weight": c["weight"], "reason": report["load"]["reason"], "detail": "the %s does not load" % report["load"]["where"]})
         return report
     report["names"] = name_list(loaded)
+    asked = Cases(cases, candidate, task)
     for at, c in enumerate(cases):
         begin = time.perf_counter()
         row = {"name": c["name"], "function": c["function"], "weight": c["weight"], "input": {"args": short(c["args"]), "kwargs": short(c["kwargs"])}, "trust": "data"}
@@ -1198,7 +1222,7 @@ def function_test(task):
             row["expected"] = c["expected_type"]
         again = bool(task.get("fresh"))
         try:
-            r = one_case(c, candidate, task)
+            r = asked.next()
             row["stdout"] = text_of(r.get("out", b""))
             if type(r.get("ns")) is int:
                 row["duration_ms"] = round(r["ns"] / 1e6, 3)
@@ -1228,6 +1252,7 @@ def function_test(task):
         if again and at + 1 < len(cases):
             # a new jar for what is left
             new_jar()
+            asked.begin_at(at + 1)
             try:
                 loaded = load(candidate, task, **options)
                 if "e" in loaded:
