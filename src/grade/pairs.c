@@ -659,14 +659,14 @@ void pairs_cancel(struct pairs *all)
 /* A program of the jar's own root, with room to work. */
 static void verifier_request(struct pairs *all)
 {
-	static const char *const python[] = { "/usr/bin/python3", "-I", ROOT_VERIFIER_PY }, *const js[] = { "/usr/bin/node", ROOT_VERIFIER_JS };
+	static const char *const python[] = { "/usr/bin/python3", "-I", ROOT_START_PY, "verifier" }, *const js[] = { "/usr/bin/node", ROOT_VERIFIER_JS };
 	struct request *r = &all->verifier;
 
 	request_copy(r, all->setup.defaults);
 	r->language = NULL;
 	r->alone = all->setup.recycles;
 	r->argv.v = (const char **)(void *)(all->setup.js ? js : python);
-	r->argv.n = all->setup.js ? 2 : 3;
+	r->argv.n = all->setup.js ? 2 : 4;
 	r->limits.wall_ms = 86400000;
 	r->limits.cpu_ms = 0;
 	r->limits.memory_bytes = 2ULL << 30;

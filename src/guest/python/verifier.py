@@ -2,13 +2,11 @@
 # Trusted code only: ours, and the tests of a data set. It knows what is expected, and asks the candidate, which is in another jar, through the
 # front: every question is a frame, every answer is data. Nothing of an answer is ever executed, and no object of it is ever asked for its
 # opinion: all are plain.
-import ast
 import builtins
 import json
 import math
 import random
 import re
-import secrets
 import signal
 import time
 
@@ -118,7 +116,7 @@ class Candidate:
 
     def foresee(self, questions):
         """Asks one after the other, before the first is answered: they wait at the front, and so do the answers until all are there or time goes by."""
-        noise = secrets.token_bytes(16 * len(questions))
+        noise = _os.urandom(16 * len(questions))
         parts, ahead = [], []
         for i, (question, timeout_ms) in enumerate(questions):
             nonce = noise[16 * i:16 * i + 16]
@@ -160,7 +158,7 @@ class Candidate:
                 self.astray = True
                 raise Astray
             return self.reply(nonce)
-        nonce = secrets.token_bytes(16)
+        nonce = _os.urandom(16)
         self.send(op, body, nonce, timeout_ms)
         return self.reply(nonce)
 
@@ -770,6 +768,7 @@ def from_json(x, where):
             return {from_json(k, where): from_json(w, where) for k, w in v}
         if type(v) is not str:
             raise ValueError("a Python literal in a string")
+        import ast
         return ast.literal_eval(v)
     except BadCase:
         raise
@@ -1135,13 +1134,13 @@ class Cases:
             cpu = float(case.get("timeout_s", task["case_s"]))
             wall = cpu * 3 + 1
             body = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
-            nonce = secrets.token_bytes(16)
+            nonce = _os.urandom(16)
             if task.get("shared"):
                 last, patience, frame = nonce, int(wall * 1000) + 500, b"C" + nonce + body
             else:
                 # For the parent: what its last word begins with. It ends in the time that it waits for its child.
                 wall_ms, cpu_ms = min(int(wall * 1000), 0xffffffff), min(max(int(cpu * 1000), 1), 0xffffffff)
-                last, patience = secrets.token_bytes(12) + wall_ms.to_bytes(4, "little"), int((wall + 4) * 1000)
+                last, patience = _os.urandom(12) + wall_ms.to_bytes(4, "little"), int((wall + 4) * 1000)
                 frame = b"F" + last + nonce + cpu_ms.to_bytes(4, "little") + body
             patience = min(patience, 0xffffffff)
             parts += ((21 + len(frame)).to_bytes(4, "little"), b"Q", patience.to_bytes(4, "little"), last, frame)
@@ -1291,6 +1290,7 @@ def given_names(code):
     """The functions and classes that a reference defines and whose names builtins have: what the tests mean by these names is the candidate's nevertheless."""
     if not any(hasattr(builtins, name) for name in DEFINED.findall(code)):
         return []
+    import ast
     try:
         return [n.name for n in ast.parse(code).body if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))]
     except (SyntaxError, ValueError, RecursionError):
