@@ -30,6 +30,7 @@ def _serve():
     c.close()
     namespace = {}
     kept = {}
+    scalars = frozenset((int, str, float, bool, type(None)))  # of these nothing changes in place
 
     inp, out = os.dup(0), os.dup(1)
     null = os.open("/dev/null", os.O_RDWR)
@@ -265,13 +266,15 @@ def _serve():
             return {"missing": str(e), "names": names()}
         except BaseException as e:
             return {"e": describe(e)}
-        watch = r.get("inplace", True)
+        watch = r.get("inplace", True) and (kwargs or not scalars.issuperset(map(type, args)))
         before = encode((args, kwargs), keep) if watch else b""
         begin, cpu = clock(), cpu_clock()
         try:
             value = f(*args, **kwargs)
             value = settle(value)
-            reply["ns"], reply["cpu"] = clock() - begin, cpu_clock() - cpu
+            if keeper is None:
+                # only cases are asked how long they took
+                reply["ns"], reply["cpu"] = clock() - begin, cpu_clock() - cpu
             reply["v"] = encode(value, keeper)
         except (Unencodable, RecursionError, MemoryError) as e:
             if "value" in locals():

@@ -3,6 +3,7 @@
 # front: every question is a frame, every answer is data. Nothing of an answer is ever executed, and no object of it is ever asked for its
 # opinion: all are plain.
 import builtins
+import gc
 import json
 import math
 import random
@@ -1354,6 +1355,7 @@ def main():
     signal.signal(signal.SIGPROF, on_too_dear)
     _sys.setrecursionlimit(5000)
     _sys.set_int_max_str_digits(0)
+    gc.freeze()
     null = _os.open("/dev/null", _os.O_RDWR)
     _os.dup2(null, 0)
     _os.dup2(null, 1)
