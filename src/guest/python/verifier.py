@@ -530,7 +530,7 @@ def foreseen(task):
         return (), ()
     plan = plans.get(task["line"])
     if plan is None:
-        if len(plans) > 4096:
+        if len(plans) > 1024:
             plans.clear()
         plan = plans[task["line"]] = look_ahead(task)
     return plan
