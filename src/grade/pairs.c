@@ -19,15 +19,23 @@
  * The candidate's jar is fresh for every sample. Neither knows of the other; we pass frames on, and never look into an answer:
  *
  *	verifier says   C ms frame   ask the candidate, who has that long       N   a new jar for the same candidate
+ *	                Q ms nonce frame   the same, when whatever was asked before has been answered: by a frame that begins with its nonce
  *	                R json       the report: the sample is done; the first one says that the verifier is ready
  *	we say to it    T json       a task       A frame   the candidate's answer       X json   its jar has ended, and why
  *
  * Somebody is always to move, and has a deadline: a candidate that does not answer is ended, a verifier that does not go on is replaced.
+ *
+ * Questions of kind Q are what a verifier knows that it will ask. They wait here, never in the candidate's jar: what is asked later may tell what should
+ * have been answered before. Their answers wait here too, for a moment, so that the verifier is woken once for all of them. It looks at them in their order
+ * and by their nonces, so a candidate that makes the next question come by answering nonsense has answered nonsense.
  */
 
 #define VERIFIER_MS	120000 /* its own work before it asks */
 #define ANSWER_MS	30000  /* and with an answer; its own patience with one ends long before (src/guest/python/verifier.py) */
 #define END_MS		2000   /* for a candidate that has been told that nothing more will come */
+#define HOLD_MS		10     /* answers wait that long for others */
+#define HOLD_MAX	(1U << 20)
+#define NONCE		16
 #define ANSWER_MAX	(64U << 20)
 
 enum side_id { VERIFIER, CANDIDATE, SIDES };
@@ -54,6 +62,11 @@ struct pair {
 	uint64_t end_ns;      /* when the sample has had all its time, whatever its jars have left */
 	uint64_t due_ns;      /* when whoever is to move is late; 0: nobody is */
 	struct buf unsent;    /* questions to a candidate whose jar is not there yet */
+	struct buf queue;     /* questions that wait for answers to earlier ones: frames, as the verifier sent them */
+	size_t queue_at;      /* the first of them */
+	char nonce[NONCE];    /* what the answer begins with that they wait for */
+	bool asked;	      /* they do wait */
+	uint64_t held_ns;     /* since when an answer is held back; 0: none is */
 	struct grade_outcome out;
 	struct buf report;
 };
@@ -70,18 +83,55 @@ static uint32_t own_number(const struct pair *p, enum side_id side)
 
 /* ---- frames ---- */
 
-static void send_frame(struct run *x, char kind, const void *data, size_t len)
+/* The beginning of a frame: the length of what follows, and its kind where it has one. */
+static size_t frame_head(unsigned char head[5], char kind, size_t len)
 {
 	uint32_t n = (uint32_t)len + (kind ? 1 : 0);
-	unsigned char head[5] = { (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16), (unsigned char)(n >> 24), (unsigned char)kind };
 
-	run_say(x, head, kind ? 5 : 4);
+	for (int i = 0; i < 4; i++)
+		head[i] = (unsigned char)(n >> 8 * i);
+	head[4] = (unsigned char)kind;
+	return kind ? 5 : 4;
+}
+
+static void send_frame(struct run *x, char kind, const void *data, size_t len)
+{
+	unsigned char head[5];
+
+	run_say_later(x, head, frame_head(head, kind, len));
 	run_say(x, data, len);
+}
+
+static uint32_t get_u32(const char *at)
+{
+	const unsigned char *p = (const unsigned char *)at;
+
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 static void due_in(struct pair *p, uint64_t ms)
 {
 	p->due_ns = clock_mono_ns() + ms * NS_PER_MS;
+}
+
+/* To the verifier, after what was held back for it. */
+static void tell(struct pair *p, char kind, const void *data, size_t len)
+{
+	p->held_ns = 0;
+	send_frame(&p->side[VERIFIER].run, kind, data, len);
+}
+
+static void let_go(struct pair *p)
+{
+	if (p->held_ns)
+		run_say(&p->side[VERIFIER].run, "", 0);
+	p->held_ns = 0;
+}
+
+static void forget_questions(struct pair *p)
+{
+	p->queue.len = p->queue_at = p->unsent.len = 0;
+	p->asked = false;
 }
 
 /* ---- the candidate ---- */
@@ -113,11 +163,74 @@ static void tell_gone(struct pair *p)
 			*q++ = *s == '"' || *s == '\\' || (unsigned char)*s < 32 ? ' ' : *s;
 	q += snprintf(q, 8, "\"}");
 	p->told = true;
-	send_frame(&p->side[VERIFIER].run, 'X', text, (size_t)(q - text));
+	tell(p, 'X', text, (size_t)(q - text));
 	due_in(p, VERIFIER_MS);
 }
 
 static void sample_done(struct pair *p);
+
+/* A question for the candidate: as it is. */
+static void pass_on(struct pair *p, uint32_t ms, const char *data, size_t len)
+{
+	struct side *s = &p->side[CANDIDATE];
+	unsigned char head[5];
+
+	due_in(p, ms + (uint64_t)(p->again ? END_MS : 0));
+	if (p->again) {
+		buf_add(&p->unsent, head, frame_head(head, 0, len));
+		buf_add(&p->unsent, data, len);
+	} else if (!s->up) {
+		if (!p->told)
+			tell_gone(p);
+		else
+			due_in(p, ANSWER_MS);
+	} else if (!p->told) {
+		send_frame(&s->run, 0, data, len);
+	}
+}
+
+/* The first question that waits, where nothing is asked. */
+static void ask_next(struct pair *p)
+{
+	const char *q = p->queue.data + p->queue_at;
+	uint32_t n;
+
+	if (p->asked || p->queue_at == p->queue.len)
+		return;
+	n = get_u32(q);
+	p->asked = true;
+	memcpy(p->nonce, q + 8, NONCE);
+	pass_on(p, get_u32(q + 4), q + 8 + NONCE, n - 4 - NONCE);
+	p->queue_at += 4 + (size_t)n;
+	if (p->queue_at == p->queue.len)
+		p->queue.len = p->queue_at = 0;
+}
+
+/* An answer of the candidate's; alone: as it is. One after which somebody else is to move than the verifier may wait. */
+static void pass_back(struct pair *p, const char *data, size_t len)
+{
+	struct run *to = &p->side[VERIFIER].run;
+	bool hold = p->asked;
+	unsigned char head[5];
+	uint64_t now;
+
+	p->answered = true;
+	if (p->asked && len >= NONCE && memcmp(data, p->nonce, NONCE) == 0) {
+		p->asked = false;
+		ask_next(p);
+		hold = p->asked;
+	}
+	now = clock_mono_ns();
+	if (!hold || len > HOLD_MAX || to->say.len - to->say_at > HOLD_MAX || (p->held_ns && now - p->held_ns > HOLD_MS * NS_PER_MS)) {
+		tell(p, 'A', data, len);
+	} else {
+		run_say_later(to, head, frame_head(head, 'A', len));
+		run_say_later(to, data, len);
+		p->held_ns = p->held_ns ? p->held_ns : now;
+	}
+	if (!hold)
+		due_in(p, ANSWER_MS);
+}
 
 static void candidate_said(struct run *x, const char *data, size_t len)
 {
@@ -126,19 +239,18 @@ static void candidate_said(struct run *x, const char *data, size_t len)
 	const char *frame;
 	size_t n;
 
+	if (p->again)
+		return; /* of one that is being replaced: the next question is not for it, and neither are its words an answer */
 	frames_add(&s->frames, data, len);
 	while (frames_next(&s->frames, &frame, &n))
-		if (!p->reported && !p->told) {
-			p->answered = true;
-			send_frame(&p->side[VERIFIER].run, 'A', frame, n);
-			due_in(p, ANSWER_MS);
-		}
+		if (!p->reported && !p->told)
+			pass_back(p, frame, n);
 	if (s->frames.bad && !p->reported && !p->told) {
 		/* Nothing that it says from now on can be told apart. */
 		static const char why[] = "{\"reason\":\"tampering\",\"detail\":\"something on the driver's channel is no answer\"}";
 
 		p->told = true;
-		send_frame(&p->side[VERIFIER].run, 'X', why, sizeof(why) - 1);
+		tell(p, 'X', why, sizeof(why) - 1);
 		due_in(p, VERIFIER_MS);
 		run_cancel(x);
 	}
@@ -194,40 +306,6 @@ static void on_candidate_end(struct pair *p)
 
 /* ---- the verifier ---- */
 
-static uint32_t get_u32(const char *at)
-{
-	const unsigned char *p = (const unsigned char *)at;
-
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-/* A question for the candidate: as it is. */
-static void pass_on(struct pair *p, const char *data, size_t len)
-{
-	struct side *s = &p->side[CANDIDATE];
-
-	if (len < 4)
-		return;
-	due_in(p, get_u32(data) + (uint64_t)(p->again ? END_MS : 0));
-	if (p->again || !s->up) {
-		if (!p->again) {
-			if (!p->told)
-				tell_gone(p);
-			else
-				due_in(p, ANSWER_MS);
-			return;
-		}
-		uint32_t n = (uint32_t)len - 4;
-		unsigned char head[4] = { (unsigned char)n, (unsigned char)(n >> 8), (unsigned char)(n >> 16), (unsigned char)(n >> 24) };
-
-		buf_add(&p->unsent, head, 4);
-		buf_add(&p->unsent, data + 4, n);
-		return;
-	}
-	if (!p->told)
-		send_frame(&s->run, 0, data + 4, len - 4);
-}
-
 /* The limits are the sample's, not each jar's. */
 static bool out_of_time(const struct pair *p)
 {
@@ -241,32 +319,40 @@ static void tell_no_time(struct pair *p)
 	static const char why[] = "{\"reason\":\"timeout\",\"detail\":\"the time for all cases is over\"}";
 
 	p->told = true;
-	send_frame(&p->side[VERIFIER].run, 'X', why, sizeof(why) - 1);
+	tell(p, 'X', why, sizeof(why) - 1);
 	due_in(p, ANSWER_MS);
 }
 
 static void on_verifier_frame(struct pair *p, const char *data, size_t len)
 {
 	struct side *c = &p->side[CANDIDATE];
+	unsigned char head[5];
 
 	if (!len)
 		return;
 	switch (data[0]) {
 	case 'C':
-		if (p->sample && !p->reported && !p->out.cancelled)
-			pass_on(p, data + 1, len - 1);
+		if (p->sample && !p->reported && !p->out.cancelled && len >= 5)
+			pass_on(p, get_u32(data + 1), data + 5, len - 5);
+		break;
+	case 'Q':
+		if (p->sample && !p->reported && !p->out.cancelled && len >= 5 + NONCE) {
+			if (buf_add(&p->queue, head, frame_head(head, 0, len - 1)) < 0 || buf_add(&p->queue, data + 1, len - 1) < 0)
+				abort(); /* as run_say() does */
+			ask_next(p);
+		}
 		break;
 	case 'N':
 		if (!p->sample || p->reported || p->out.cancelled)
 			break;
-		p->unsent.len = 0;
+		forget_questions(p);
 		if (out_of_time(p)) {
-			send_frame(&p->side[VERIFIER].run, 'Y', "", 0);
+			tell(p, 'Y', "", 0);
 			tell_no_time(p);
 			break;
 		}
 		/* What comes after this is the new one's. */
-		send_frame(&p->side[VERIFIER].run, 'Y', "", 0);
+		tell(p, 'Y', "", 0);
 		if (c->up) {
 			p->again = true;
 			run_cancel(&c->run);
@@ -286,14 +372,19 @@ static void on_verifier_frame(struct pair *p, const char *data, size_t len)
 		if (p->out.cancelled)
 			break;
 		p->reported = true;
+		p->again = false;
 		p->report.len = 0;
 		buf_add(&p->report, data + 1, len - 1);
 		if (c->up) {
 			due_in(p, END_MS);
-			run_hang_up(&c->run);
+			if (p->asked)
+				run_cancel(&c->run); /* nobody wants to know any more */
+			else
+				run_hang_up(&c->run);
 		} else {
 			sample_done(p);
 		}
+		forget_questions(p);
 		break;
 	default:
 		break;
@@ -376,11 +467,12 @@ static void begin_sample(struct pair *p, struct grade_sample *sample)
 	p->reported = p->answered = false;
 	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
 	p->ready = false;
-	p->unsent.len = 0;
+	p->held_ns = 0;
+	forget_questions(p);
 	memset(&p->out, 0, sizeof(p->out));
 	p->of->busy++;
 	begin_candidate(p);
-	send_frame(&p->side[VERIFIER].run, 'T', sample->task, sample->task_len);
+	tell(p, 'T', sample->task, sample->task_len);
 	due_in(p, VERIFIER_MS);
 }
 
@@ -468,6 +560,8 @@ static void look_at_clock(struct pairs *all)
 		struct pair *p = &all->list[i];
 		struct side *c = &p->side[CANDIDATE];
 
+		if (p->held_ns && now - p->held_ns > HOLD_MS * NS_PER_MS)
+			let_go(p);
 		if (!p->due_ns || now < p->due_ns)
 			continue;
 		if (c->up && !p->late) {
@@ -565,14 +659,14 @@ void pairs_cancel(struct pairs *all)
 /* A program of the jar's own root, with room to work. */
 static void verifier_request(struct pairs *all)
 {
-	static const char *const python[] = { "/usr/bin/python3", "-I", ROOT_VERIFIER_PY }, *const js[] = { "/usr/bin/node", ROOT_VERIFIER_JS };
+	static const char *const python[] = { "/usr/bin/python3", "-I", ROOT_START_PY, "verifier" }, *const js[] = { "/usr/bin/node", ROOT_VERIFIER_JS };
 	struct request *r = &all->verifier;
 
 	request_copy(r, all->setup.defaults);
 	r->language = NULL;
 	r->alone = all->setup.recycles;
 	r->argv.v = (const char **)(void *)(all->setup.js ? js : python);
-	r->argv.n = all->setup.js ? 2 : 3;
+	r->argv.n = all->setup.js ? 2 : 4;
 	r->limits.wall_ms = 86400000;
 	r->limits.cpu_ms = 0;
 	r->limits.memory_bytes = 2ULL << 30;
@@ -596,7 +690,7 @@ int pairs_init(struct pairs *all, const struct pairs_setup *s, struct err *e)
 
 		p->of = all;
 		p->report.max = FRAME_MAX;
-		p->unsent.max = FRAME_MAX * 2ULL;
+		p->unsent.max = p->queue.max = FRAME_MAX * 2ULL;
 		run_init(&p->side[VERIFIER].run, s->loop, &to_verifier, on_finished);
 		run_init(&p->side[CANDIDATE].run, s->loop, &to_candidate, on_finished);
 	}
@@ -616,6 +710,7 @@ void pairs_done(struct pairs *all)
 			arena_free(&p->side[k].arena);
 		}
 		buf_done(&p->unsent);
+		buf_done(&p->queue);
 		buf_done(&p->report);
 	}
 	free(all->list);

@@ -61,6 +61,8 @@ static const struct piece {
 	{ TEXT, ROOT_NODE_JS, root_node_js },
 	{ TEXT, ROOT_DRIVER_PY, root_driver_py },
 	{ TEXT, ROOT_VERIFIER_PY, root_verifier_py },
+	{ TEXT, ROOT_VERIFIER_CODE, root_verifier_code },
+	{ TEXT, ROOT_START_PY, root_start_py },
 	{ TEXT, ROOT_DRIVER_JS, root_driver_js },
 	{ TEXT, ROOT_VERIFIER_JS, root_verifier_js },
 	{ DIRECTORY, "/proc", NULL },

@@ -13,9 +13,12 @@ extern const char root_node_js[];
 /* src/guest/python, src/guest/node: the two sides of grading (src/grade). */
 #define ROOT_DRIVER_PY	 "/etc/belljar/driver.py"
 #define ROOT_VERIFIER_PY "/etc/belljar/verifier.py"
+/* The same, compiled, and what starts it from there: python3 start.py verifier. */
+#define ROOT_VERIFIER_CODE "/etc/belljar/verifier.code"
+#define ROOT_START_PY	 "/etc/belljar/start.py"
 #define ROOT_DRIVER_JS	 "/etc/belljar/driver.js"
 #define ROOT_VERIFIER_JS "/etc/belljar/verifier.js"
-extern const char root_driver_py[], root_verifier_py[], root_driver_js[], root_verifier_js[];
+extern const char root_driver_py[], root_verifier_py[], root_verifier_code[], root_start_py[], root_driver_js[], root_verifier_js[];
 /* What every source shown in a jar is restricted to. */
 #define ROOT_BIND_ATTR \
 	((hook_disabled("readonly") ? 0 : MOUNT_ATTR_RDONLY) | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

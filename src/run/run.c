@@ -371,10 +371,15 @@ static void write_said(struct run *x)
 		loop_want(x->loop, &x->in, 0);
 }
 
-void run_say(struct run *x, const void *data, size_t len)
+void run_say_later(struct run *x, const void *data, size_t len)
 {
 	if (buf_add(&x->say, data, len) < 0)
 		abort(); /* a front without memory has nothing to say */
+}
+
+void run_say(struct run *x, const void *data, size_t len)
+{
+	run_say_later(x, data, len);
 	write_said(x);
 }
 

@@ -78,6 +78,8 @@ void run_begin_pooled(struct run *x, const struct request *req, struct pool *poo
 void run_watch_output(struct run *x);
 /* Of a conversation: more for the guest to read; and that there will be no more. */
 void run_say(struct run *x, const void *data, size_t len);
+/* The same, and nobody is in a hurry: it goes with what is said next. */
+void run_say_later(struct run *x, const void *data, size_t len);
 void run_hang_up(struct run *x);
 /* The user's Ctrl-C: the program gets it; the second one cancels. */
 void run_interrupt(struct run *x);

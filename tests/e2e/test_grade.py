@@ -313,6 +313,54 @@ def test_mbpp_references():
     assert r["samples"] == r["passed"] == 974, r
 
 
+# ---- questions that are asked in a row -------------------------------------------------------------
+
+def one_program(tmp_path, code, *tests):
+    """What becomes of a sample whose tests are these statements."""
+    data, out = tmp_path / "tasks.jsonl", tmp_path / "out.jsonl"
+    data.write_text(json.dumps({"task_id": 1, "text": "", "code": code, "test_setup_code": "", "test_list": list(tests), "challenge_test_list": []}) + "\n")
+    evaluate("mbpp", data, "--force", "--out", str(out))
+    found = json.loads(out.read_text())
+    return found["passed"], found["belljar"]["reason"], found["result"]
+
+
+def test_a_later_question_does_not_wait_in_the_jar(tmp_path):
+    """It may tell what should have been answered before."""
+    code = """
+import os, select, stat, time
+def waiting(n):
+    time.sleep(0.3)
+    found = 0
+    for fd in range(64):
+        try:
+            found += stat.S_ISFIFO(os.fstat(fd).st_mode) and bool(select.select([fd], [], [], 0)[0])
+        except (OSError, ValueError):
+            pass
+    return found
+"""
+    assert one_program(tmp_path, code, "assert waiting(1) == 0", "assert waiting(2) == 0")[0]
+
+
+def test_a_test_that_asks_something_else_begins_anew(tmp_path):
+    """What was foreseen, and asked in vain, has left no traces."""
+    code = "log = []\ndef f(n):\n    log.append(n)\n    return len(log) + 4\n"
+    passed, _, why = one_program(tmp_path, code, "x = f(1)", "assert (f(2) if x == 1 else f(3)) == 6", "try:\n    assert f(4) == 7\nexcept:\n    raise ValueError(log)")
+    assert passed, why
+
+
+def test_the_first_failure_counts(tmp_path):
+    code = "import os\ndef f(n):\n    while n == 2: pass\n    if n == 3: os._exit(0)\n    return n\n"
+    assert one_program(tmp_path, code, "assert f(1) == 2", "assert f(2) == 2")[1] == "wrong_value"
+    assert one_program(tmp_path, code, "assert f(1) == 2", "assert f(3) == 2")[1] == "wrong_value"
+    assert one_program(tmp_path, code, "assert f(1) == 1", "assert f(3) == 2")[1] == "exited"
+    assert one_program(tmp_path, code, "assert f(1) == 1", "assert g(3) == 2")[2] == "failed: name 'g' is not defined"
+
+
+def test_a_case_whose_process_never_reads_it(grade):
+    code = "import os\ndef f(x): return x\nn = [0]\ndef born():\n    if n[0] == 2: os._exit(3)\ndef count(): n[0] += 1\nos.register_at_fork(before=count, after_in_child=born)\n"
+    assert reasons(grade(code, [{"args": [i], "expected": i} for i in range(4)])) == [None, "exited", None, None]
+
+
 def test_quixbugs_buggy():
     r = evaluate("quixbugs", needs("quixbugs/quixbugs.jsonl"), "--field", "buggy", "--cpu-time", "1s")
     assert r["samples"] == 31 and r["passed"] == 0, r

@@ -55,6 +55,9 @@ embed() {
 embed root_node_js "$root/src/guest/node/preload.js"
 embed root_driver_py "$root/src/guest/python/data.py" "$root/src/guest/python/driver.py"
 embed root_verifier_py "$root/src/guest/python/data.py" "$root/src/guest/python/verifier.py"
+/usr/bin/python3 "$root/tools/precompile.py" /etc/belljar/verifier.py "$root/src/guest/python/data.py" "$root/src/guest/python/verifier.py" | keep "$out/verifier.code"
+embed root_verifier_code "$out/verifier.code"
+embed root_start_py "$root/src/guest/python/start.py"
 for name in swe tree; do
 	/usr/bin/python3 "$root/tools/precompile.py" "/workspace/.belljar/$name.py" "$root/src/guest/python/$name.py" | keep "$out/$name.code"
 done

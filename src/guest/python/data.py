@@ -400,7 +400,10 @@ def read_frame(fd):
 
 
 def write_frame(fd, data, write=_os.write):
-    b = len(data).to_bytes(4, "little") + data
+    write_all(fd, len(data).to_bytes(4, "little") + data, write)
+
+
+def write_all(fd, b, write=_os.write):
     if len(b) <= 65536:
         n = write(fd, b)
         if n == len(b):

@@ -10,7 +10,7 @@ def _serve():
     import time
 
     os, sys = _os, _sys
-    fork, waitpid, kill, exit_now, read, lseek, ftruncate = os.fork, os.waitpid, os.kill, os._exit, os.read, os.lseek, os.ftruncate
+    fork, waitpid, kill, exit_now, read, lseek, ftruncate, close = os.fork, os.waitpid, os.kill, os._exit, os.read, os.lseek, os.ftruncate, os.close
     select_, clock, cpu_clock, setitimer, set_signal = select.select, time.perf_counter_ns, time.process_time_ns, signal.setitimer, signal.signal
     type_name = type.__dict__["__name__"].__get__
     mro_of = type.__dict__["__mro__"].__get__
@@ -30,6 +30,7 @@ def _serve():
     c.close()
     namespace = {}
     kept = {}
+    scalars = frozenset((int, str, float, bool, type(None)))  # of these nothing changes in place
 
     inp, out = os.dup(0), os.dup(1)
     null = os.open("/dev/null", os.O_RDWR)
@@ -153,6 +154,8 @@ def _serve():
         if fd < 0:
             return b""
         try:
+            if not lseek(fd, 0, 1):
+                return b""
             lseek(fd, 0, 0)
             text = read(fd, 65536)
             lseek(fd, 0, 0)
@@ -263,13 +266,15 @@ def _serve():
             return {"missing": str(e), "names": names()}
         except BaseException as e:
             return {"e": describe(e)}
-        watch = r.get("inplace", True)
+        watch = r.get("inplace", True) and (kwargs or not scalars.issuperset(map(type, args)))
         before = encode((args, kwargs), keep) if watch else b""
         begin, cpu = clock(), cpu_clock()
         try:
             value = f(*args, **kwargs)
             value = settle(value)
-            reply["ns"], reply["cpu"] = clock() - begin, cpu_clock() - cpu
+            if keeper is None:
+                # only cases are asked how long they took
+                reply["ns"], reply["cpu"] = clock() - begin, cpu_clock() - cpu
             reply["v"] = encode(value, keeper)
         except (Unencodable, RecursionError, MemoryError) as e:
             if "value" in locals():
@@ -288,12 +293,13 @@ def _serve():
                 reply["changed"] = None
         return reply
 
-    def serve(op, body, child):
-        r = decode(body[16:], handle)
+    def serve(op, nonce, body, child):
+        r = decode(body, handle)
         if op == b"C":
             reply = call(r, None if r.get("materialise") else keep)
         elif op == b"B":
-            set_signal(signal.SIGPROF, on_time(body[:16], "cpu_time"))
+            asked[0] = nonce
+            set_signal(signal.SIGPROF, on_time("cpu_time"))
             reply = {"all": []}
             size = 0
             for args, cpu_s in zip(r["many"], r["cpu_s"]):
@@ -337,9 +343,11 @@ def _serve():
                 reply = {"e": describe(e)}
         if child or capture[0] >= 0:
             reply["out"] = reply.get("out") or taken()
-        write_frame(out, body[:16] + encode(reply))
+        write_frame(out, nonce + encode(reply))
 
-    def on_time(nonce, limit_kind):
+    asked = [b""]  # the nonce of what is being answered
+
+    def on_time(limit_kind):
         """A time limit of this case is over: say where we are. If nobody lets us, the parent's patience ends soon after."""
         def handler(number, frame):
             where = None
@@ -349,47 +357,60 @@ def _serve():
                     where = {"line": line, "text": line_of(frame.f_code.co_filename, line), "function": frame.f_code.co_name}
                     break
                 frame = frame.f_back
-            write_frame(out, nonce + encode({"timeout": limit_kind, "where": where, "out": taken()}))
+            write_frame(out, asked[0] + encode({"timeout": limit_kind, "where": where, "out": taken()}))
             exit_now(0)
         return handler
 
-    def in_child(opts):
-        frame = read_frame(inp)
-        if frame is None:
+    def in_child(length, wall_s):
+        # Its question alone is for us: nobody who lives longer has read it.
+        rest = read_exact(inp, length)
+        if rest is None:
             exit_now(1)
-        nonce = frame[1:17]
-        set_signal(signal.SIGPROF, on_time(nonce, "cpu_time"))
-        set_signal(signal.SIGALRM, on_time(nonce, "wall_time"))
-        setitimer(signal.ITIMER_PROF, opts["cpu_s"])
-        setitimer(signal.ITIMER_REAL, opts["wall_s"])
+        asked[0] = rest[:16]
+        setitimer(signal.ITIMER_PROF, int.from_bytes(rest[16:20], "little") / 1000)
+        setitimer(signal.ITIMER_REAL, wall_s)
         try:
-            serve(frame[:1], frame[1:], True)
+            serve(b"C", rest[:16], rest[20:], True)
         except BaseException as e:
-            write_frame(out, nonce + encode({"e": describe(e), "out": taken()}))
+            write_frame(out, rest[:16] + encode({"e": describe(e), "out": taken()}))
         exit_now(0)
 
-    def in_parent(pid, opts):
+    def in_parent(pid, nonce, wall_s):
         pidfd = os.pidfd_open(pid)
-        late = not select_([pidfd], [], [], opts["wall_s"] + 1.0)[0]
+        late = not select_([pidfd], [], [], wall_s + 1.0)[0]
         if late:
             kill(pid, 9)
         status = waitpid(pid, 0)[1]
-        os.close(pidfd)
+        close(pidfd)
+        while status and select_([inp], [], [], 0)[0]:
+            # It ended before it had read its question. The next one comes only after our word.
+            if not read(inp, 65536):
+                exit_now(0)
         # What it said itself has come before this.
-        write_frame(out, opts["nonce"] + encode({"ended": status, "late": late, "out": taken()}))
+        write_frame(out, nonce + encode({"ended": status, "late": late, "out": taken()}))
 
     while True:
-        frame = read_frame(inp)
-        if frame is None:
+        # The length, what is to be done, and the answer's first 16 bytes. No frame has less.
+        head = read_exact(inp, 21)
+        if head is None:
             exit_now(0)
-        if frame[:1] == b"F":
-            opts = decode(frame[1:])
+        length, op, nonce = int.from_bytes(head[:4], "little") - 17, head[4:5], head[5:]
+        if op == b"F":
+            if not asked[0]:
+                # once, for all children
+                asked[0] = nonce
+                set_signal(signal.SIGPROF, on_time("cpu_time"))
+                set_signal(signal.SIGALRM, on_time("wall_time"))
+            wall_s = int.from_bytes(nonce[12:], "little") / 1000
             pid = fork()
             if pid == 0:
-                in_child(opts)
-            in_parent(pid, opts)
+                in_child(length, wall_s)
+            in_parent(pid, nonce, wall_s)
         else:
-            serve(frame[:1], frame[1:], False)
+            rest = read_exact(inp, length)
+            if rest is None:
+                exit_now(0)
+            serve(op, nonce, rest, False)
 
 
 if __name__ == "__main__":  # a zygote has the rest already, and calls this itself

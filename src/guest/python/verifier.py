@@ -2,13 +2,12 @@
 # Trusted code only: ours, and the tests of a data set. It knows what is expected, and asks the candidate, which is in another jar, through the
 # front: every question is a frame, every answer is data. Nothing of an answer is ever executed, and no object of it is ever asked for its
 # opinion: all are plain.
-import ast
 import builtins
+import gc
 import json
 import math
 import random
 import re
-import secrets
 import signal
 import time
 
@@ -25,6 +24,10 @@ class Gone(BaseException):
 
 class Tampered(BaseException):
     """An answer that no honest driver gives."""
+
+
+class Astray(BaseException):
+    """The test asks something else than what was foreseen."""
 
 
 class CandidateError(Exception):
@@ -60,12 +63,25 @@ def say(kind, data):
     write_frame(OUT, kind + data)
 
 
-def hear():
-    """A frame from the front; None: it does not want us any more."""
-    f = read_frame(IN)
-    if f is None:
-        _os._exit(0)
-    return f[:1], f[1:]
+inbox = [b"", 0]  # what was read, and how much of it was looked at
+
+
+def hear(read=_os.read):
+    """A frame from the front. When it does not want us any more, that is the end."""
+    b, at = inbox
+    while len(b) - at < 4:
+        more = read(IN, 1 << 16)
+        if not more:
+            _os._exit(0)
+        b, at = b[at:] + more, 0
+    end = at + 4 + int.from_bytes(b[at:at + 4], "little")
+    if end > len(b):
+        more = read_exact(IN, end - len(b))
+        if more is None:
+            _os._exit(0)
+        b, at, end = b[at:] + more, 0, end - at
+    inbox[:] = (b, end) if end < len(b) else (b"", 0)
+    return b[at + 4:at + 5], b[at + 5:end]
 
 
 LIVE = (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration, BaseException)  # these do something to whoever lets them pass
@@ -96,6 +112,19 @@ class Candidate:
     def __init__(self, timeout_ms):
         self.timeout_ms = timeout_ms
         self.calls = 0
+        self.ahead = []  # what was asked already, last one first
+        self.astray = False
+
+    def foresee(self, questions):
+        """Asks one after the other, before the first is answered: they wait at the front, and so do the answers until all are there or time goes by."""
+        noise = _os.urandom(16 * len(questions))
+        parts, ahead = [], []
+        for i, (question, timeout_ms) in enumerate(questions):
+            nonce = noise[16 * i:16 * i + 16]
+            parts += ((len(question) + 37).to_bytes(4, "little"), b"Q", (timeout_ms or self.timeout_ms).to_bytes(4, "little"), nonce, question[:1], nonce, question[1:])
+            ahead.append((question, nonce))
+        write_all(OUT, b"".join(parts))
+        self.ahead = ahead[::-1]
 
     def send(self, op, body, nonce, timeout_ms=None):
         say(b"C", (timeout_ms or self.timeout_ms).to_bytes(4, "little") + op + nonce + body)
@@ -121,8 +150,17 @@ class Candidate:
         return r
 
     def ask(self, op, request, timeout_ms=None):
-        nonce = secrets.token_bytes(16)
-        self.send(op, encode(request), nonce, timeout_ms)
+        body = encode(request)
+        if self.astray:
+            raise Astray
+        if self.ahead:
+            question, nonce = self.ahead.pop()
+            if question != op + body:
+                self.astray = True
+                raise Astray
+            return self.reply(nonce)
+        nonce = _os.urandom(16)
+        self.send(op, body, nonce, timeout_ms)
         return self.reply(nonce)
 
     def value(self, b):
@@ -149,9 +187,7 @@ class Candidate:
 
     def call(self, target, args, kwargs):
         self.calls += 1
-        request = {"target": target} if isinstance(target, str) else {"ref": target}
-        request.update(args=lower(args), kwargs=lower(kwargs))
-        r = self.ask(b"C", request)
+        r = self.ask(b"C", call_request(target, args, kwargs))
         if type(r.get("changed")) is bytes:
             changed = self.value(r["changed"])
             if type(changed) is not tuple or len(changed) != 2 or type(changed[0]) is not tuple or type(changed[1]) is not dict:
@@ -167,6 +203,10 @@ class Candidate:
             return self.call(name, args, kwargs)
         candidate.__name__ = candidate.__qualname__ = name
         return candidate
+
+
+def call_request(target, args, kwargs):
+    return {"target" if isinstance(target, str) else "ref": target, "args": lower(args), "kwargs": lower(kwargs)}
 
 
 def update(mine, theirs):
@@ -248,6 +288,20 @@ class RemoteIterator(Remote):
         return self._have.pop()
 
 
+class Named(Remote):
+    """A name of the candidate's that the test calls: what else it may be is asked only when the test wants something else of it."""
+
+    def __init__(self, names, name):
+        self.__dict__.update(_names=names, _name=name)
+
+    def __call__(self, *args, **kwargs):
+        return self._names.candidate.call(self._name, args, kwargs)
+
+    def __getattr__(self, name):
+        value = self._names.find(self._name)
+        return value._remote if name == "_remote" and isinstance(value, Remote) else getattr(value, name)
+
+
 def lower(x):
     """Arguments as they are sent: what belongs to the candidate goes back as what it is."""
     t = type(x)
@@ -268,15 +322,21 @@ def lower(x):
 class Names(dict):
     """builtins, and behind them what the candidate's module has."""
 
-    def __init__(self, candidate):
+    def __init__(self, candidate, called):
         super().__init__(vars(builtins))
-        self.candidate = candidate
+        self.candidate, self.called = candidate, called
 
     def __missing__(self, name):
         if name in _sys.stdlib_module_names:
             # A test that forgot to import it means the genuine one.
             value = self[name] = __import__(name)
             return value
+        if name in self.called:
+            value = self[name] = Named(self, name)
+            return value
+        return self.find(name)
+
+    def find(self, name):
         r = self.candidate.ask(b"G", {"name": name})
         if "missing" in r:
             raise KeyError(name)
@@ -320,8 +380,17 @@ current = {}
 
 
 def load(candidate, task, **more):
-    r = candidate.ask(b"L", {"path": task.get("path", "/workspace/solution.py"), **more}, task.get("load_ms", 30000))
-    return r
+    return candidate.ask(b"L", {"path": task.get("path", "/workspace/solution.py"), **more}, task.get("load_ms", 30000))
+
+
+def load_question(task, **more):
+    return b"L" + encode({"path": task.get("path", "/workspace/solution.py"), **more}), task.get("load_ms", 30000)
+
+
+def new_jar():
+    say(b"N", b"")
+    while hear()[0] != b"Y":
+        pass  # answers of the old one
 
 
 def name_list(r):
@@ -336,28 +405,47 @@ def load_failure(r):
             "names": name_list(r)}
 
 
+def run_test(task, space, candidate_function):
+    """The statements of a test, with somebody who plays the candidate."""
+    random.seed(0)
+    for text in task.get("trusted", []):
+        exec(compile_once(text, "<given>"), space)
+    entry = task.get("entry_point")
+    if entry:
+        space[entry] = candidate_function(entry)
+    for name in task.get("names", []):
+        if name in vars(builtins):
+            space[name] = candidate_function(name)
+    exec(compile_once(task["test"], "<test>"), space)
+    if task.get("check"):
+        space[task["check"]](space[entry])
+
+
 def program_test(task):
     """HumanEval and MBPP: statements that call the candidate and assert."""
+    questions, called = foreseen(task)
     candidate = Candidate(task.get("call_ms", 10000))
+    if questions:
+        candidate.foresee([load_question(task), *questions])
+    report = program_run(task, candidate, called)
+    if candidate.astray:
+        # Its calls have left their traces: from the beginning, in a new jar, one question at a time.
+        plans[task["line"]] = ((), ())
+        new_jar()
+        report = program_run(task, Candidate(task.get("call_ms", 10000)), ())
+    return report
+
+
+def program_run(task, candidate, called):
     r = load(candidate, task)
     if "e" in r:
         return load_failure(r)
-    space = {"__name__": "test", "__builtins__": Names(candidate)}
     current["test"] = task["test"]
-    random.seed(0)
     try:
-        for text in task.get("trusted", []):
-            exec(compile_once(text, "<given>"), space)
-        entry = task.get("entry_point")
-        if entry:
-            space[entry] = candidate.function(entry)
-        for name in task.get("names", []):
-            if name in vars(builtins):
-                space[name] = candidate.function(name)
-        exec(compile_once(task["test"], "<test>"), space)
-        if task.get("check"):
-            space[task["check"]](space[entry])
-    except (Gone, Tampered):
+        run_test(task, {"__name__": "test", "__builtins__": Names(candidate, called)}, candidate.function)
+    except (Gone, Tampered, Astray) as e:
+        if candidate.astray:
+            return None
         raise
     except NameError as e:
         if task.get("entry_point") and str(task["entry_point"]) in str(e):
@@ -368,6 +456,84 @@ def program_test(task):
     if not candidate.calls:
         return {"passed": False, "result": "failed: the test did not call it", "reason": "test_error"}
     return {"passed": True, "result": "passed", "calls": candidate.calls}
+
+
+# ---- what a test will ask ----------------------------------------------------------------------------------------------------------------
+# A test is run once with nobody behind it, to see its questions: then all can be asked in a row, and answers come together. It is no more than a guess, which
+# decides nothing: the test itself is run with the answers, and takes the next one only for the very question that it asks. When it asks another one everything
+# begins anew, without a guess.
+
+FORESEEN_MAX, FORESEEN_BYTES = 64, 1 << 18
+
+
+class Unseen(BaseException):
+    """As far as one can see."""
+
+
+class Wild:
+    """A value that nobody knows yet, and that pleases whoever asserts something about it; until it is to be looked into."""
+
+    def same(self, *_):
+        return self
+
+    def pleased(self, *_):
+        return True
+
+    def unseen(self, *_, **__):
+        raise Unseen
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = pleased
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __abs__ = __neg__ = __round__ = __getitem__ = same
+    __call__ = __getattr__ = __setattr__ = __setitem__ = __iter__ = __len__ = __contains__ = __hash__ = __index__ = __int__ = __float__ = __str__ = __repr__ = __format__ = unseen
+
+
+class NobodysNames(dict):
+    def __init__(self, function):
+        super().__init__(vars(builtins))
+        self.function = function
+
+    def __missing__(self, name):
+        value = self[name] = __import__(name) if name in _sys.stdlib_module_names else self.function(name)
+        return value
+
+
+def look_ahead(task):
+    """The questions that the test asks first, and the names of the candidate's that it calls."""
+    questions, called = [], set()
+
+    def function(name):
+        def candidate(*args, **kwargs):
+            if len(questions) >= FORESEEN_MAX:
+                raise Unseen
+            question = b"C" + encode(call_request(name, args, kwargs))
+            if len(question) > FORESEEN_BYTES // FORESEEN_MAX:
+                raise Unseen
+            questions.append((question, None))
+            called.add(name)
+            return Wild()
+        candidate.__name__ = candidate.__qualname__ = name
+        return candidate
+
+    try:
+        with watched():
+            run_test(task, {"__name__": "test", "__builtins__": NobodysNames(function)}, function)
+    except BaseException:
+        pass  # so far, and no further
+    return questions, called
+
+
+plans = {}
+
+
+def foreseen(task):
+    if "line" not in task:
+        return (), ()
+    plan = plans.get(task["line"])
+    if plan is None:
+        if len(plans) > 1024:
+            plans.clear()
+        plan = plans[task["line"]] = look_ahead(task)
+    return plan
 
 
 compiled = {}
@@ -603,6 +769,7 @@ def from_json(x, where):
             return {from_json(k, where): from_json(w, where) for k, w in v}
         if type(v) is not str:
             raise ValueError("a Python literal in a string")
+        import ast
         return ast.literal_eval(v)
     except BadCase:
         raise
@@ -945,44 +1112,67 @@ def judge(case, r, candidate, loose=False, language="python", any_exit=False):
     return out
 
 
-def one_case(case, candidate, task):
-    """Asks, and waits for the answer and, where the case has a process of its own, for its end."""
-    nonce = secrets.token_bytes(16)
-    cpu = float(case.get("timeout_s", task["case_s"]))
-    wall = cpu * 3 + 1
-    request = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
-    patience = int((wall + 4) * 1000)
-    if task.get("shared"):
-        candidate.send(b"C", request, nonce, int(wall * 1000) + 500)
-        r = candidate.reply(nonce)
-        if type(r.get("cpu")) is int and r["cpu"] > cpu * 1e9:
-            return {"timeout": "cpu_time", "where": None, "out": r.get("out", b"")}
-        return r
-    ended = secrets.token_bytes(16)
-    say(b"C", patience.to_bytes(4, "little") + b"F" + encode({"cpu_s": cpu, "wall_s": wall, "nonce": ended}))
-    candidate.send(b"C", request, nonce, patience)
-    kind, data = hear()
-    if kind == b"X":
-        raise Gone(json.loads(data))
-    if kind != b"A":
-        raise Tampered("a frame of kind %r" % kind)
-    try:
-        if data[:16] == nonce:
-            r = decode(data[16:])
-            if type(r) is not dict:
-                raise Tampered("an answer that is no data")
-            end = candidate.reply(ended)
-            status = end.get("ended")
-            if status or end.get("late"):
-                # it answered, and did not end as a driver does
-                r["after"] = status
+CASES_AHEAD = 32  # as many cases wait at the front
+
+
+class Cases:
+    """Cases one after the other: each is asked when the one before is over, and the next ones wait at the front."""
+
+    def __init__(self, cases, candidate, task):
+        self.cases, self.candidate, self.task = cases, candidate, task
+        self.begin_at(0)
+
+    def begin_at(self, at):
+        self.at, self.asked = at, []
+
+    def ask(self):
+        """As many as may wait."""
+        task, ahead = self.task, 1 if self.task.get("fresh") else CASES_AHEAD
+        parts = []
+        while len(self.asked) < ahead and self.at < len(self.cases):
+            case = self.cases[self.at]
+            self.at += 1
+            cpu = float(case.get("timeout_s", task["case_s"]))
+            wall = cpu * 3 + 1
+            body = encode({"target": case["function"], "args": tuple(case["args"]), "kwargs": case["kwargs"], "materialise": True, "wall_s": wall})
+            nonce = _os.urandom(16)
+            if task.get("shared"):
+                last, patience, frame = nonce, int(wall * 1000) + 500, b"C" + nonce + body
+            else:
+                # For the parent: what its last word begins with. It ends in the time that it waits for its child.
+                wall_ms, cpu_ms = min(int(wall * 1000), 0xffffffff), min(max(int(cpu * 1000), 1), 0xffffffff)
+                last, patience = _os.urandom(12) + wall_ms.to_bytes(4, "little"), int((wall + 4) * 1000)
+                frame = b"F" + last + nonce + cpu_ms.to_bytes(4, "little") + body
+            patience = min(patience, 0xffffffff)
+            parts += ((21 + len(frame)).to_bytes(4, "little"), b"Q", patience.to_bytes(4, "little"), last, frame)
+            self.asked.append((nonce, last, cpu))
+        if parts:
+            write_all(OUT, b"".join(parts))
+
+    def next(self):
+        """Waits for the answer and, where the case has a process of its own, for its end."""
+        if len(self.asked) <= CASES_AHEAD // 2:
+            self.ask()
+        nonce, ended, cpu = self.asked.pop(0)
+        candidate = self.candidate
+        if ended is nonce:
+            r = candidate.reply(nonce)
+            if type(r.get("cpu")) is int and r["cpu"] > cpu * 1e9:
+                return {"timeout": "cpu_time", "where": None, "out": r.get("out", b"")}
             return r
-        if data[:16] == ended:
-            r = decode(data[16:])
+        kind, data = hear()
+        if kind == b"A" and data[:16] == ended:
+            with watched():
+                r = candidate.read(kind, data, ended)
             return {"died": r.get("ended"), "late": r.get("late"), "out": r.get("out", b"")}
-    except (Malformed, RecursionError) as e:
-        raise Tampered("an answer that is no data: %s" % e) from None
-    raise Tampered("an answer to nobody's question")
+        with watched():
+            r = candidate.read(kind, data, nonce)
+            end = candidate.reply(ended)
+        status = end.get("ended")
+        if status or end.get("late"):
+            # it answered, and did not end as a driver does
+            r["after"] = status
+        return r
 
 
 def died(r):
@@ -1020,6 +1210,7 @@ def function_test(task):
             results.append({"name": c["name"], "function": c["function"], "passed": False, "weight": c["weight"], "reason": report["load"]["reason"], "detail": "the %s does not load" % report["load"]["where"]})
         return report
     report["names"] = name_list(loaded)
+    asked = Cases(cases, candidate, task)
     for at, c in enumerate(cases):
         begin = time.perf_counter()
         row = {"name": c["name"], "function": c["function"], "weight": c["weight"], "input": {"args": short(c["args"]), "kwargs": short(c["kwargs"])}, "trust": "data"}
@@ -1031,7 +1222,7 @@ def function_test(task):
             row["expected"] = c["expected_type"]
         again = bool(task.get("fresh"))
         try:
-            r = one_case(c, candidate, task)
+            r = asked.next()
             row["stdout"] = text_of(r.get("out", b""))
             if type(r.get("ns")) is int:
                 row["duration_ms"] = round(r["ns"] / 1e6, 3)
@@ -1060,9 +1251,8 @@ def function_test(task):
             break
         if again and at + 1 < len(cases):
             # a new jar for what is left
-            say(b"N", b"")
-            while hear()[0] != b"Y":
-                pass  # answers of the old one
+            new_jar()
+            asked.begin_at(at + 1)
             try:
                 loaded = load(candidate, task, **options)
                 if "e" in loaded:
@@ -1094,8 +1284,14 @@ def text_of(b):
 
 # ---- the loop ----------------------------------------------------------------------------------------------------------------------------
 
+DEFINED = re.compile(r"(?:def|class)\s+(\w+)")
+
+
 def given_names(code):
-    """The functions and classes that a reference defines: what the tests mean by these names is the candidate's, even where a builtin has that name."""
+    """The functions and classes that a reference defines and whose names builtins have: what the tests mean by these names is the candidate's nevertheless."""
+    if not any(hasattr(builtins, name) for name in DEFINED.findall(code)):
+        return []
+    import ast
     try:
         return [n.name for n in ast.parse(code).body if isinstance(n, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef))]
     except (SyntaxError, ValueError, RecursionError):
@@ -1159,6 +1355,7 @@ def main():
     signal.signal(signal.SIGPROF, on_too_dear)
     _sys.setrecursionlimit(5000)
     _sys.set_int_max_str_digits(0)
+    gc.freeze()
     null = _os.open("/dev/null", _os.O_RDWR)
     _os.dup2(null, 0)
     _os.dup2(null, 1)
@@ -1172,6 +1369,7 @@ def main():
             task = json.loads(head)
             if "dataset" in task:
                 task = DATASETS[task["dataset"]](task, json.loads(raw))
+                task["line"] = raw
             elif raw:
                 task["cases"] = raw.decode()
             report = KINDS[task["kind"]](task)
