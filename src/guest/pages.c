@@ -52,8 +52,8 @@ struct range {
 
 static char list[LIST_MAX];
 static struct map maps[MAPS_MAX];
-static struct range ranges[RANGES_MAX];
-static unsigned map_count, range_count;
+static struct range ranges[PAGES_SETS][RANGES_MAX];
+static unsigned map_count, range_count[PAGES_SETS];
 
 /* "start-end mode offset device inode path" of /proc/self/maps. False for anything else. */
 static bool read_map(char *line, struct map *out)
@@ -452,16 +452,33 @@ void pages_tell(int out)
 			tell_map(pagemap, &maps[i], out);
 }
 
-void pages_learn(int in)
+static bool known(uintptr_t page)
 {
-	struct range r;
-
-	while (range_count < RANGES_MAX && fd_read_all(in, &r, sizeof(r)) == 0)
-		ranges[range_count++] = r;
+	for (unsigned i = 0; i < range_count[PAGES_ALL]; i++)
+		if (ranges[PAGES_ALL][i].start <= page && page < ranges[PAGES_ALL][i].end)
+			return true;
+	return false;
 }
 
-void pages_touch(void)
+void pages_learn(int in, enum pages_set set)
 {
-	for (unsigned i = 0; i < range_count; i++)
-		madvise((void *)ranges[i].start, ranges[i].end - ranges[i].start, MADV_POPULATE_WRITE);
+	struct range r, *last = NULL;
+
+	while (fd_read_all(in, &r, sizeof(r)) == 0)
+		for (uintptr_t page = r.start; page < r.end; page += PAGE) {
+			if (set != PAGES_ALL && known(page))
+				continue;
+			if (last && last->end == page) {
+				last->end = page + PAGE;
+			} else if (range_count[set] < RANGES_MAX) {
+				last = &ranges[set][range_count[set]++];
+				*last = (struct range){ page, page + PAGE };
+			}
+		}
+}
+
+void pages_touch(enum pages_set set)
+{
+	for (unsigned i = 0; i < range_count[set]; i++)
+		madvise((void *)ranges[set][i].start, ranges[set][i].end - ranges[set][i].start, MADV_POPULATE_WRITE);
 }

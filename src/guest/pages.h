@@ -24,9 +24,11 @@ void pages_settle(_Bool data);
 _Bool pages_begin(void);
 /* In a child that has done all that a guest does: writes what it has of its own to `out`. */
 void pages_tell(int out);
-/* In the zygote: reads that. */
-void pages_learn(int in);
-/* In a guest, first of all. */
-void pages_touch(void);
+/* What guests write to: all of them, and besides those that are graded. */
+enum pages_set { PAGES_ALL, PAGES_DRIVER, PAGES_SETS };
+/* In the zygote: reads that. PAGES_ALL comes first. */
+void pages_learn(int in, enum pages_set set);
+/* In a guest, first of all; PAGES_DRIVER before the driver goes on. */
+void pages_touch(enum pages_set set);
 
 #endif

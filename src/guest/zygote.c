@@ -44,6 +44,7 @@
 #define MAIN_FILE	"/workspace/main.py"
 #define FILE_INPUT	257 /* Py_file_input */
 #define SAMPLE		"print(1 + 1)\n"
+#define SOLUTION	"def f(a, b=1):\n    return [a, b]\n"
 #define WARM_UPS	20 /* from 3.11 on code is quickened at its eighth call */
 
 typedef void object;
@@ -141,7 +142,8 @@ static struct {
 	bool exit_handlers;  /* somebody wants to be called at exit(3) */
 	unsigned long long loads; /* libraries that the zygote has loaded */
 	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
-} zy = { .learning = -1 };
+	int rehearsal;	     /* questions for a driver that is no candidate's */
+} zy = { .learning = -1, .rehearsal = -1 };
 
 static void drop(object *o)
 {
@@ -497,6 +499,8 @@ static _Noreturn void run_file(const char *file, const char *found)
 	}
 	if (strcmp(file, MAIN_FILE) != 0)
 		name_main(dict, file);
+	if (driver)
+		pages_touch(PAGES_DRIVER);
 	done = driver ? py.PyObject_CallFunction(zy.serve, NULL) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
 	if (!done && py.PyErr_ExceptionMatches(*py.PyExc_SystemExit)) {
 		code = exit_code();
@@ -545,7 +549,7 @@ static void after_fork(void)
 {
 	if (zy.robust)
 		syscall(SYS_set_robust_list, zy.robust, zy.robust_len);
-	pages_touch();
+	pages_touch(PAGES_ALL);
 	py.PyOS_AfterFork_Child();
 	if (zy.reseed)
 		drop_quietly(py.PyEval_EvalCode(zy.reseed, zy.reseed_globals, zy.reseed_globals));
@@ -732,6 +736,23 @@ static void forget_modules(object *had)
 	drop(keys);
 }
 
+/* What a candidate may be asked, for learn_pages(). */
+static void rehearse(void)
+{
+	static const char text[] = "for op, q in ((b'L', {'path': '/proc/self/fd/9', 'capture': True}), (b'C', {'target': 'f', 'args': (1, [2, 'a']), 'kwargs': {}}),\n"
+				   "              (b'C', {'target': 'f', 'args': (1, 2), 'kwargs': {}}), (b'E', {})):\n"
+				   "    write_frame(%d, op + bytes(16) + encode(q))\n";
+	char code[sizeof(text) + 16];
+	object *scratch = py.PyDict_New(), *compiled;
+
+	zy.rehearsal = memfd_create("rehearsal", MFD_CLOEXEC);
+	snprintf(code, sizeof(code), text, zy.rehearsal);
+	compiled = compile_text(code, "<sample>");
+	run_code(compiled, zy.driver, scratch);
+	drop(compiled);
+	drop(scratch);
+}
+
 /* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
 static void prepare_driver(void)
 {
@@ -741,6 +762,7 @@ static void prepare_driver(void)
 	run_code(code, zy.driver, zy.driver);
 	drop(code);
 	zy.serve = py.PyDict_GetItemString(zy.driver, "_serve");
+	rehearse();
 }
 
 /* Whether this is the only thread of the process. */
@@ -792,17 +814,17 @@ static void warm_up(void)
 	drop(values);
 }
 
-/* A child that runs a small program to its end, in no jar, and tells which pages that took. */
-static void learn_pages(void *tid)
+/* A child that does what a guest does, in no jar, to the end, and tells which pages that took. `program` is its file, `input` what it reads. */
+static void learn_pages(void *tid, enum pages_set set, const char *program, int input)
 {
-	static const char sample[] = SAMPLE;
 	struct sys_clone_args a = {
 		.flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uint64_t)(uintptr_t)tid, .exit_signal = SIGCHLD,
 	};
-	int p[2], file = memfd_create("sample", MFD_CLOEXEC), status;
+	auto_close int file = memfd_create("sample", MFD_CLOEXEC);
+	int p[2], status;
 	long pid;
 
-	if (file < 0 || fd_write_all(file, sample, sizeof(sample) - 1) < 0 || !pages_begin() || pipe2(p, O_CLOEXEC) < 0)
+	if (file < 0 || fd_write_all(file, program, strlen(program)) < 0 || !pages_begin() || pipe2(p, O_CLOEXEC) < 0)
 		return;
 	pid = syscall(SYS_clone3, &a, sizeof(a));
 	if (pid == 0) {
@@ -810,16 +832,15 @@ static void learn_pages(void *tid)
 
 		close(p[0]);
 		for (int i = 0; i < 3; i++)
-			dup2(null, i);
+			dup2(i == 0 && input >= 0 ? input : null, i);
 		dup2(file, 9);
 		zy.learning = p[1];
 		after_fork();
-		run_file(MAIN_FILE, "/proc/self/fd/9");
+		run_file(set == PAGES_DRIVER ? ROOT_DRIVER_PY : MAIN_FILE, "/proc/self/fd/9");
 	}
 	close(p[1]);
-	close(file);
 	if (pid > 0) {
-		pages_learn(p[0]);
+		pages_learn(p[0], set);
 		while (waitpid((pid_t)pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
@@ -851,7 +872,10 @@ static _Noreturn void become_zygote(void)
 	pages_use_up(py.PyObject_Malloc);
 	new_main();
 	pages_settle(zy.alone);
-	learn_pages(f.tid);
+	learn_pages(f.tid, PAGES_ALL, SAMPLE, -1);
+	if (zy.serve && zy.rehearsal >= 0 && lseek(zy.rehearsal, 0, SEEK_SET) == 0)
+		learn_pages(f.tid, PAGES_DRIVER, SOLUTION, zy.rehearsal);
+	fd_close(&zy.rehearsal);
 	forker_serve(&f);
 }
 

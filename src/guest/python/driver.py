@@ -3,7 +3,8 @@
 # and whether it is right is decided elsewhere, by somebody who knows what this process never sees.
 
 
-def _serve():
+def _make():
+    """All that does not depend on who is asked what; a zygote does it before anybody's code has run."""
     import _signal as signal
     import gc
     import select
@@ -32,11 +33,7 @@ def _serve():
     kept = {}
     scalars = frozenset((int, str, float, bool, type(None)))  # of these nothing changes in place
 
-    inp, out = os.dup(0), os.dup(1)
-    null = os.open("/dev/null", os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    os.close(null)
+    inp = out = -1
     capture, shell = [-1], [False]
 
     def keep(x, t, parts):
@@ -389,29 +386,42 @@ def _serve():
         # What it said itself has come before this.
         write_frame(out, nonce + encode({"ended": status, "late": late, "out": taken()}))
 
-    while True:
-        # The length, what is to be done, and the answer's first 16 bytes. No frame has less.
-        head = read_exact(inp, 21)
-        if head is None:
-            exit_now(0)
-        length, op, nonce = int.from_bytes(head[:4], "little") - 17, head[4:5], head[5:]
-        if op == b"F":
-            if not asked[0]:
-                # once, for all children
-                asked[0] = nonce
-                set_signal(signal.SIGPROF, on_time("cpu_time"))
-                set_signal(signal.SIGALRM, on_time("wall_time"))
-            wall_s = int.from_bytes(nonce[12:], "little") / 1000
-            pid = fork()
-            if pid == 0:
-                in_child(length, wall_s)
-            in_parent(pid, nonce, wall_s)
-        else:
-            rest = read_exact(inp, length)
-            if rest is None:
+    def run():
+        nonlocal inp, out
+        inp, out = os.dup(0), os.dup(1)
+        null = os.open("/dev/null", os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        close(null)
+        while True:
+            # The length, what is to be done, and the answer's first 16 bytes. No frame has less.
+            head = read_exact(inp, 21)
+            if head is None:
                 exit_now(0)
-            serve(op, nonce, rest, False)
+            length, op, nonce = int.from_bytes(head[:4], "little") - 17, head[4:5], head[5:]
+            if op == b"E":  # the end of a rehearsal
+                return
+            if op == b"F":
+                if not asked[0]:
+                    # once, for all children
+                    asked[0] = nonce
+                    set_signal(signal.SIGPROF, on_time("cpu_time"))
+                    set_signal(signal.SIGALRM, on_time("wall_time"))
+                wall_s = int.from_bytes(nonce[12:], "little") / 1000
+                pid = fork()
+                if pid == 0:
+                    in_child(length, wall_s)
+                in_parent(pid, nonce, wall_s)
+            else:
+                rest = read_exact(inp, length)
+                if rest is None:
+                    exit_now(0)
+                serve(op, nonce, rest, False)
 
+    return run
+
+
+_serve = _make()
 
 if __name__ == "__main__":  # a zygote has the rest already, and calls this itself
     _serve()
