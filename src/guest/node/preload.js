@@ -242,7 +242,8 @@ function practise(fs, block) {
 	}, block));
 
 	const sink = { write: () => true, on() { }, once() { }, removeListener() { }, listenerCount: () => 0 };
-	const print = new console.Console({ stdout: sink, stderr: sink });
+	// Asked for colours, it would make the real process.stderr.
+	const print = new console.Console({ stdout: sink, stderr: sink, colorMode: false });
 	print.log(2);
 	print.log('%s %d %j', 'a', 1, {});
 	print.log('a', 1, 1n, true, null, undefined, [1, 'a'], { a: { b: 1 } }, new Map([[1, 2]]));
