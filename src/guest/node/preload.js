@@ -236,8 +236,9 @@ function madeUpFeed() {
 		return Buffer.concat([r, Buffer.from(name + data)]);
 	};
 	const env = Object.entries(process.env).map(([name, value]) => `${name}=${value}\0`).join('');
+	const argv = `${process.execPath}\0-r\0${process.argv[1]}\0`;
 
-	return Buffer.concat([record(FEED_FILE, 'abc', 'main.js'), record(FEED_ARGV, `${process.execPath}\0-r\0${process.argv[1]}\0`), record(FEED_ENV, env),
+	return Buffer.concat([record(FEED_FILE, 'abc', 'main.js'), record(FEED_ARGV, argv), record(FEED_ENV, env),
 		record(FEED_CWD, process.cwd()), record(FEED_GO, '')]);
 }
 
