@@ -140,6 +140,13 @@ console.log(process.argv, process.cwd(), __filename, Object.entries(process.env)
     "module": ("lib/m.mjs", "import {cpus} from 'os'; import {readFileSync} from 'fs'; console.log(import.meta.url, cpus().length, process.argv, await 5)"),
     "package type": ("esm/m.js", "export const a = 1; console.log(import.meta.url, process.argv)"),
     "no such file": ("absent.js", None),
+    "megabytes": ("main.js", "console.log('x'.repeat(1 << 20)); process.stdout.write('y'.repeat(1 << 20)); process.stderr.write('z'.repeat(1 << 20))"),
+    "many lines": ("main.js", "for (let i = 0; i < 30000; i++) console.log(i, 'a line that is written alone'); process.on('beforeExit', () => console.error('before'))"),
+    "last words": ("main.js", "process.on('exit', c => { console.log('exit', c); process.exitCode = 5 })"),
+    "unsettled": ("lib/m.mjs", "await new Promise(() => { })"),
+    "rejected": ("main.js", "setTimeout(() => Promise.reject(new Error('late')), 1)"),
+    "asynchronous ids": ("main.js", "const h = require('async_hooks'); console.log(new h.AsyncResource('x').asyncId()); setTimeout(() => console.log(h.executionAsyncId()), 1)"),
+    "listeners": ("main.js", "console.log(process.listeners('exit'), process.eventNames(), process._events, Object.keys(process), process.mainModule === module)"),
     "descriptors": ("main.js", "console.log([0, 1, 2].map(i => require('fs').fstatSync(i).isFIFO()));"
                                "try { console.log(require('fs').fstatSync(3).isFIFO()) } catch (e) { console.log(false) }"),
 }
@@ -174,6 +181,19 @@ def test_waiting_makes_files(workspace):
     assert abs((ws / "tool").stat().st_mtime_ns - 1_600_000_000_123_456_000) < 1000
     assert (ws / "deep/er/big").read_bytes() == big and os.readlink(ws / "d/link") == "../tool"
     assert Path(os.fsdecode(os.fsencode(ws) + b"/\xff\xfe")).read_bytes() == b"bytes"
+
+
+@pytest.mark.parametrize("guard,at_once", [
+    ("", True), ("process.exit(0)", True), ("process.exitCode = 3", False), ("process.on('exit', () => { })", False), ("require.cache['a.node'] = module", False),
+    ("process.emit = process.emit", False), ("process.reallyExit = function (...a) { }", False), ("require('domain')", False),
+], ids=["plain", "exit()", "status", "listener", "native module", "emit", "reallyExit", "domain"])
+def test_waiting_ends_at_once(workspace, guard, at_once):
+    """A socket's file is taken away when node is taken apart, and stays where it is not: only where nobody can have anything to do at the end."""
+    ws = workspace / "ws"
+    code = f"const s = require('net').createServer().listen('{ws}/sock', () => {{ s.unref(); setTimeout(() => {{ {guard} }}, 1) }})"
+    feed = rec(FILE, b"main.js", code.encode(), 0o644) + rec(ARGV, data=words(NODE, "-r", f"{ws}/main.js")) + rec(ENV) + rec(CWD, data=str(ws).encode()) + rec(GO)
+    assert Waiting(workspace).finish(feed) == (3 if "exitCode" in guard else 0, b"", b"")
+    assert (ws / "sock").exists() == at_once
 
 
 def test_waiting_in_pieces(workspace):
