@@ -311,11 +311,13 @@ static bool writable(struct map *m, int pagemap, struct part *p)
  */
 static void map_for_guests(const struct part *p)
 {
-	char *last = (char *)p->end - 1;
+	volatile char *last = (volatile char *)p->end - 1;
+	char same;
 
 	if (mprotect((void *)p->start, p->end - p->start, p->prot | PROT_WRITE) < 0)
 		return;
-	*(volatile char *)last = *(volatile char *)last;
+	same = *last;
+	*last = same;
 	if (mprotect((void *)p->start, p->end - p->start, p->prot) == 0)
 		madvise((void *)p->start, p->end - p->start, MADV_POPULATE_READ);
 }
