@@ -50,6 +50,11 @@ def all_warm():
                 assert batch.p.poll() is None and time.monotonic() < end, f"batch stands still: {batch.err[-500:]!r}"
             lines[s.name] = batch.send(s.request)
         results = {name: batch.get(line) for name, line in lines.items()}
+        # A node takes longer to start than most of these programs run: who came while none waited gets another turn, one after the other.
+        for s in SNIPPETS:
+            if s.start == "warm" and results[s.name]["start"] == "cold" and results[s.name]["status"] != "error":
+                time.sleep(0.1)
+                results[s.name] = batch.get(batch.send(s.request))
         batch.close()
         assert not batch.bad, f"lines that are no results: {batch.bad[:3]}"
     return results
