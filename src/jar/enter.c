@@ -312,7 +312,13 @@ int jar_landlock(const struct jar *j, struct err *e)
 		{ "/tmp", data, true },
 		{ ROOT_HOME, data, true },
 		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, rw },
-		{ "/dev", LANDLOCK_DEVICE, true }, /* five devices, and what is mounted below */
+		/* One rule for all that is in it, where /dev/shm may be written to anyway; otherwise one for each. */
+		{ "/dev", LANDLOCK_DEVICE, rw },
+		{ "/dev/null", LANDLOCK_DEVICE, !rw },
+		{ "/dev/zero", LANDLOCK_DEVICE, !rw },
+		{ "/dev/full", LANDLOCK_DEVICE, !rw },
+		{ "/dev/random", LANDLOCK_DEVICE, !rw },
+		{ "/dev/urandom", LANDLOCK_DEVICE, !rw },
 		{ "/dev/pts", LANDLOCK_TTY, true },
 	};
 	auto_close int set = -1;

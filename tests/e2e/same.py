@@ -29,7 +29,7 @@ EXCEPTIONS = {
     "node/proc-status": ("stdout", "Seccomp_filters: the filter is in two parts that add up to one"),
     "bash/status": ("stdout", "Seccomp_filters: the filter is in two parts that add up to one"),
     "python-world/proc-uid-map": ("stdout", "the guest's number in the intermediate namespace, which is its slot's"),
-    "python-world/proc-maps-executable-anonymous": ("stdout", "the interpreter's and the C library's text are copies that a fork can share"),
+    "python-world/proc-maps-executable-anonymous": ("stdout", "the interpreter's text is a copy in huge pages, libraries are shown from the zygote's image"),
     "python-world/mounts": ("stdout", "the same mounts in another order: /proc is made first"),
     "python-world/mount-options": ("stdout", "the same mounts in another order: /proc is made first"),
     "python-ends/finalizing-flag": ("stdout", "sys.is_finalizing() stays False: a zygote's guest does not take the interpreter itself apart"),
