@@ -468,7 +468,7 @@ void pages_learn(int in, enum pages_set set)
 
 	while (fd_read_all(in, &r, sizeof(r)) == 0)
 		for (uintptr_t page = r.start; page < r.end; page += PAGE) {
-			if (set != PAGES_ALL && known(page))
+			if (set == PAGES_DRIVER && known(page))
 				continue;
 			if (last && last->end == page) {
 				last->end = page + PAGE;

@@ -24,11 +24,11 @@ void pages_settle(_Bool data);
 _Bool pages_begin(void);
 /* In a child that has done all that a guest does: writes what it has of its own to `out`. */
 void pages_tell(int out);
-/* What guests write to: all of them, and besides those that are graded. */
-enum pages_set { PAGES_ALL, PAGES_DRIVER, PAGES_SETS };
+/* What guests write to: all of them, and besides those that are graded, and the child of a case. */
+enum pages_set { PAGES_ALL, PAGES_DRIVER, PAGES_CASE, PAGES_SETS };
 /* In the zygote: reads that. PAGES_ALL comes first. */
 void pages_learn(int in, enum pages_set set);
-/* In a guest, first of all; PAGES_DRIVER before the driver goes on. */
+/* In a guest, first of all; PAGES_DRIVER before the driver goes on; PAGES_CASE in a child of it. */
 void pages_touch(enum pages_set set);
 
 #endif

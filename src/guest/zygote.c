@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/hook.h"
+#include "guest/cases.h"
 #include "guest/pages.h"
 #include "guest/zygote.h"
 #include "jar/forker.h"
@@ -78,6 +79,10 @@ static struct {
 	object *(*PyObject_Str)(object *);
 	char *(*PyBytes_AsString)(object *);
 	object *(*PyBytes_FromString)(const char *);
+	object *(*PyBytes_FromStringAndSize)(const char *, ssize_t);
+	object *(*PyCFunction_NewEx)(void *, object *, object *);
+	object *(*PyTuple_Pack)(ssize_t, ...);
+	int (*PyArg_ParseTuple)(object *, const char *, ...);
 	object *(*PyList_New)(ssize_t);
 	int (*PyList_Append)(object *, object *);
 	ssize_t (*PyList_Size)(object *);
@@ -104,6 +109,7 @@ static struct {
 	void *(*PyObject_Malloc)(size_t);
 	void (*PyOS_BeforeFork)(void);
 	void (*PyOS_AfterFork_Child)(void);
+	void (*PyOS_AfterFork_Parent)(void);
 	void (*Py_IncRef)(object *);
 	void (*Py_DecRef)(object *);
 	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;
@@ -119,12 +125,13 @@ static const struct {
 	NAME(PyDict_SetItemString), NAME(PyDict_GetItemString), NAME(PyDict_DelItemString), NAME(PyDict_GetItem), NAME(PyDict_SetItem),
 	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Size), NAME(PyDict_DelItem), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Next), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
 	NAME(PyObject_CallFunction), NAME(PyObject_IsInstance), NAME(PyObject_IsTrue), NAME(PyUnicode_DecodeFSDefault), NAME(PyUnicode_AsUTF8String),
-	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
+	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyBytes_FromStringAndSize), NAME(PyCFunction_NewEx), NAME(PyTuple_Pack),
+	NAME(PyArg_ParseTuple), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
 	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
 	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
 	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyEval_EvalCode), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
 	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyObject_Malloc), NAME(PyOS_BeforeFork),
-	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
+	NAME(PyOS_AfterFork_Child), NAME(PyOS_AfterFork_Parent), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 };
 
 static struct {
@@ -142,8 +149,8 @@ static struct {
 	bool exit_handlers;  /* somebody wants to be called at exit(3) */
 	unsigned long long loads; /* libraries that the zygote has loaded */
 	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
-	int rehearsal;	     /* questions for a driver that is no candidate's */
-} zy = { .learning = -1, .rehearsal = -1 };
+	bool in_case;	     /* this is the child of a case */
+} zy = { .learning = -1 };
 
 static void drop(object *o)
 {
@@ -571,6 +578,99 @@ static void guest(struct jar *j, struct warm_guest *g)
 	run_file(plan.argv_words + strlen(plan.argv_words) + 1, plan.argv_words + strlen(plan.argv_words) + 1);
 }
 
+/* ---- what the driver has of us ---- */
+
+/* Whether this is the only thread of the process. */
+static bool is_alone(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *d;
+	int count = 0;
+
+	while (dir && (d = readdir(dir)))
+		count += d->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return count == 1;
+}
+
+/* Python's own structure for a function in C. */
+struct method {
+	const char *name;
+	object *(*call)(object *, object *);
+	int flags;
+	const char *doc;
+};
+
+#define ARGS_TUPLE  1 /* METH_VARARGS */
+#define ARGS_SINGLE 8 /* METH_O */
+
+static bool case_alone; /* the solution has no threads */
+
+static void case_before(void)
+{
+	case_alone = is_alone();
+	if (!case_alone)
+		py.PyOS_BeforeFork();
+}
+
+static void case_parent(void)
+{
+	if (!case_alone)
+		py.PyOS_AfterFork_Parent();
+}
+
+/* Locks that another thread may have held are all that there would be to repair. All else is as the solution left it, its random numbers too. */
+static void case_child(void)
+{
+	zy.in_case = true;
+	pages_touch(PAGES_CASE);
+	if (!case_alone)
+		py.PyOS_AfterFork_Child();
+}
+
+/* cases(inp, out, capture, head): the next head, or None. */
+static object *serve_cases(object *self, object *args)
+{
+	static const struct cases_hooks hooks = { .before = case_before, .parent = case_parent, .child = case_child };
+	static struct cases c = { .hooks = &hooks };
+	unsigned char head[CASES_HEAD];
+	object *first;
+
+	(void)self;
+		if (!py.PyArg_ParseTuple(args, "iiiO", &c.inp, &c.out, &c.capture, &first))
+		return NULL;
+	memcpy(head, py.PyBytes_AsString(first), CASES_HEAD);
+	if (cases_serve(&c, head) < 0) {
+		py.Py_IncRef(py._Py_NoneStruct);
+		return py._Py_NoneStruct;
+	}
+	return py.PyBytes_FromStringAndSize((const char *)head, CASES_HEAD);
+}
+
+/* os._exit(). */
+static object *leave(object *self, object *code)
+{
+	(void)self;
+	if (zy.learning >= 0 && zy.in_case)
+		pages_tell(zy.learning);
+	_exit((int)py.PyLong_AsLong(code));
+}
+
+static void give_driver(object *driver)
+{
+	static struct method methods[] = { { "cases", serve_cases, ARGS_TUPLE, NULL }, { "_exit", leave, ARGS_SINGLE, NULL } };
+	object *ours[2], *both;
+
+	for (int i = 0; i < 2; i++)
+		ours[i] = py.PyCFunction_NewEx(&methods[i], NULL, NULL);
+	both = py.PyTuple_Pack(2, ours[0], ours[1]);
+	py.PyDict_SetItemString(driver, "_zygote", both);
+	drop(both);
+	drop(ours[0]);
+	drop(ours[1]);
+}
+
 /* ---- the zygote ---- */
 
 static void say_error(const struct err *e)
@@ -736,17 +836,23 @@ static void forget_modules(object *had)
 	drop(keys);
 }
 
-/* What a candidate may be asked, for learn_pages(). */
+/* What a candidate may be asked, for learn_pages(): for the driver itself, and for the child of a case. */
+static int rehearsals[PAGES_SETS] = { -1, -1, -1 };
+
 static void rehearse(void)
 {
-	static const char text[] = "for op, q in ((b'L', {'path': '/proc/self/fd/9', 'capture': True}), (b'C', {'target': 'f', 'args': (1, [2, 'a']), 'kwargs': {}}),\n"
-				   "              (b'C', {'target': 'f', 'args': (1, 2), 'kwargs': {}}), (b'E', {})):\n"
-				   "    write_frame(%d, op + bytes(16) + encode(q))\n";
-	char code[sizeof(text) + 16];
+	static const char text[] = "load = (b'L' + bytes(16), {'path': '/proc/self/fd/9', 'capture': True})\n"
+				   "for fd, frames in ((%d, (load, (b'C' + bytes(16), {'target': 'f', 'args': (1, [2, 'a']), 'kwargs': {}}),\n"
+				   "                         (b'C' + bytes(16), {'target': 'f', 'args': (1, 2), 'kwargs': {}}), (b'E' + bytes(16), {}))),\n"
+				   "                   (%d, (load, (b'f' + bytes(12) + b'\\x10\\x27\\0\\0' * 6, {'target': 'f', 'args': (1, 2), 'kwargs': {}, 'materialise': True})))):\n"
+				   "    for op, q in frames:\n"
+				   "        write_frame(fd, op + encode(q))\n";
+	char code[sizeof(text) + 32];
 	object *scratch = py.PyDict_New(), *compiled;
 
-	zy.rehearsal = memfd_create("rehearsal", MFD_CLOEXEC);
-	snprintf(code, sizeof(code), text, zy.rehearsal);
+	for (int i = PAGES_DRIVER; i < PAGES_SETS; i++)
+		rehearsals[i] = memfd_create("rehearsal", MFD_CLOEXEC);
+	snprintf(code, sizeof(code), text, rehearsals[PAGES_DRIVER], rehearsals[PAGES_CASE]);
 	compiled = compile_text(code, "<sample>");
 	run_code(compiled, zy.driver, scratch);
 	drop(compiled);
@@ -759,24 +865,11 @@ static void prepare_driver(void)
 	object *code = compile_text(root_driver_py, ROOT_DRIVER_PY);
 
 	zy.driver = new_names("belljar.driver");
+	give_driver(zy.driver);
 	run_code(code, zy.driver, zy.driver);
 	drop(code);
 	zy.serve = py.PyDict_GetItemString(zy.driver, "_serve");
 	rehearse();
-}
-
-/* Whether this is the only thread of the process. */
-static bool is_alone(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *d;
-	int count = 0;
-
-	while (dir && (d = readdir(dir)))
-		count += d->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return count == 1;
 }
 
 /* What guests do, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
@@ -836,7 +929,7 @@ static void learn_pages(void *tid, enum pages_set set, const char *program, int 
 		dup2(file, 9);
 		zy.learning = p[1];
 		after_fork();
-		run_file(set == PAGES_DRIVER ? ROOT_DRIVER_PY : MAIN_FILE, "/proc/self/fd/9");
+		run_file(set == PAGES_ALL ? MAIN_FILE : ROOT_DRIVER_PY, "/proc/self/fd/9");
 	}
 	close(p[1]);
 	if (pid > 0) {
@@ -873,9 +966,11 @@ static _Noreturn void become_zygote(void)
 	new_main();
 	pages_settle(zy.alone);
 	learn_pages(f.tid, PAGES_ALL, SAMPLE, -1);
-	if (zy.serve && zy.rehearsal >= 0 && lseek(zy.rehearsal, 0, SEEK_SET) == 0)
-		learn_pages(f.tid, PAGES_DRIVER, SOLUTION, zy.rehearsal);
-	fd_close(&zy.rehearsal);
+	for (int i = PAGES_DRIVER; i < PAGES_SETS; i++) {
+		if (zy.serve && rehearsals[i] >= 0 && lseek(rehearsals[i], 0, SEEK_SET) == 0)
+			learn_pages(f.tid, (enum pages_set)i, SOLUTION, rehearsals[i]);
+		fd_close(&rehearsals[i]);
+	}
 	forker_serve(&f);
 }
 

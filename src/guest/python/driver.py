@@ -3,15 +3,15 @@
 # and whether it is right is decided elsewhere, by somebody who knows what this process never sees.
 
 
-def _make():
-    """All that does not depend on who is asked what; a zygote does it before anybody's code has run."""
+def _make(cases=None, exit_now=_os._exit):
+    """All that does not depend on who is asked what; a zygote does it before anybody's code has run, and has `cases` (src/guest/cases.h)."""
     import _signal as signal
     import gc
     import select
     import time
 
     os, sys = _os, _sys
-    fork, waitpid, kill, exit_now, read, lseek, ftruncate, close = os.fork, os.waitpid, os.kill, os._exit, os.read, os.lseek, os.ftruncate, os.close
+    fork, waitpid, kill, read, lseek, ftruncate, close = os.fork, os.waitpid, os.kill, os.read, os.lseek, os.ftruncate, os.close
     select_, clock, cpu_clock, setitimer, set_signal = select.select, time.perf_counter_ns, time.process_time_ns, signal.setitimer, signal.signal
     type_name = type.__dict__["__name__"].__get__
     mro_of = type.__dict__["__mro__"].__get__
@@ -396,18 +396,23 @@ def _make():
         while True:
             # The length, what is to be done, and the answer's first 16 bytes. No frame has less.
             head = read_exact(inp, 21)
+            if head is not None and (head[4] == 70 or head[4] == 102):
+                if not asked[0]:
+                    # once, for all children
+                    asked[0] = head[5:]
+                    set_signal(signal.SIGPROF, on_time("cpu_time"))
+                    set_signal(signal.SIGALRM, on_time("wall_time"))
+                if cases:
+                    head = cases(inp, out, capture[0], head)
             if head is None:
                 exit_now(0)
             length, op, nonce = int.from_bytes(head[:4], "little") - 17, head[4:5], head[5:]
             if op == b"E":  # the end of a rehearsal
                 return
-            if op == b"F":
-                if not asked[0]:
-                    # once, for all children
-                    asked[0] = nonce
-                    set_signal(signal.SIGPROF, on_time("cpu_time"))
-                    set_signal(signal.SIGALRM, on_time("wall_time"))
-                wall_s = int.from_bytes(nonce[12:], "little") / 1000
+            wall_s = int.from_bytes(nonce[12:], "little") / 1000
+            if op == b"K":  # we are its child
+                in_child(length, wall_s)
+            if op == b"F" or op == b"f":  # one case; there are more, or not
                 pid = fork()
                 if pid == 0:
                     in_child(length, wall_s)
@@ -421,7 +426,7 @@ def _make():
     return run
 
 
-_serve = _make()
+_serve = _make(*globals().get("_zygote", ()))
 
 if __name__ == "__main__":  # a zygote has the rest already, and calls this itself
     _serve()
