@@ -172,10 +172,14 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 	static struct grade_setup setup;
 	static struct result res;
 	static struct one one;
+	struct strlist files = { 0 }; /* they are read when all else is given up */
 	const char *no_store;
 	uint64_t jobs = 1;
 	int status;
 
+	for (size_t i = 0; i < o->req.file_count; i++)
+		if (o->req.files[i].source)
+			strlist_add(a, &files, o->req.files[i].source);
 	request_copy(&one.sample.req, &o->req);
 	setup.defaults = defaults;
 	setup.quiet = o->quiet || o->json;
@@ -188,7 +192,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 	if (t->cases && function_sample(&one.sample, t, a, e) < 0)
 		return e->kind == ERR_USAGE ? (cli_error(e), 2) : cli_error(e);
 	setup.keeper = pooled_keeper(p, e);
-	if (setup.keeper < 0 || pooled_store(&setup.ledger, &o->req, &no_store, o->quiet, e) < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &(struct strlist){ 0 }, o->quiet, a, e) < 0)
+	if (setup.keeper < 0 || pooled_store(&setup.ledger, &o->req, &no_store, o->quiet, e) < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &files, o->quiet, a, e) < 0)
 		return cli_error(e);
 	if (t->cases) {
 		status = grade_all(&setup, e);

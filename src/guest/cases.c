@@ -3,12 +3,13 @@
 #include "guest/cases.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -83,7 +84,7 @@ static int fork_next(struct cases *c, unsigned char *head)
 	struct cases_child *k = &c->next;
 	int go[2];
 
-	if (pipe2(go, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
 		return -1;
 	if (!c->held)
 		c->hooks->before();
@@ -159,25 +160,36 @@ enum step {
 	STEP_CHILD, /* here is its child */
 	STEP_NO,    /* it can have no child */
 	STEP_END,   /* nobody listens any more */
+	STEP_AGAIN, /* its child was ended before it had begun */
 };
 
-static enum step one_case(struct cases *c, unsigned char *head)
+/* Nobody has read of the question, and it is all there. */
+static bool unread(int inp, const unsigned char *head)
+{
+	int waiting = 0;
+
+	return ioctl(inp, FIONREAD, &waiting) == 0 && waiting > 0 && (uint32_t)waiting == number(head) - (CASES_HEAD - 4);
+}
+
+/* One try of a case. Whoever was there before its question may have been ended by the case before it: then it gets another child. */
+static enum step try_case(struct cases *c, unsigned char *head, bool again)
 {
 	int64_t patience = (int64_t)number(head + WALL) + GRACE_MS;
 	unsigned char own[CASES_HEAD];
+	bool waited, late;
 	struct cases_child k;
 	int rc, status;
-	bool late;
 
 	memcpy(own, head, CASES_HEAD);
 	if (c->next.pid && ready(c->next.pidfd, 0))
-		discard(&c->next); /* the case before has ended it */
-	rc = c->next.pid ? 0 : fork_next(c, head);
+		discard(&c->next);
+	waited = c->next.pid != 0;
+	rc = waited ? 0 : fork_next(c, head);
 	if (rc)
 		return rc > 0 ? STEP_CHILD : STEP_NO;
 	k = c->next;
 	c->next.pid = 0;
-	(void)!write(k.go, own, CASES_HEAD);
+	(void)!send(k.go, own, CASES_HEAD, MSG_NOSIGNAL); /* it may be dead by now */
 	/* While it is at work. If there can be no next one now, there may be one when it is needed. */
 	if (own[OP] == CASE && fork_next(c, head) > 0) {
 		close(k.go);
@@ -188,9 +200,18 @@ static enum step one_case(struct cases *c, unsigned char *head)
 	if (late)
 		kill(k.pid, SIGKILL);
 	status = end_of(&k);
+	if (status && waited && !again && unread(c->inp, own))
+		return STEP_AGAIN;
 	if (status && !drop_question(c->inp))
 		return STEP_END;
 	return say_ended(c, own + NONCE, status, late) < 0 ? STEP_END : STEP_DONE;
+}
+
+static enum step one_case(struct cases *c, unsigned char *head)
+{
+	enum step step = try_case(c, head, false);
+
+	return step == STEP_AGAIN ? try_case(c, head, true) : step;
 }
 
 int cases_serve(struct cases *c, unsigned char head[static CASES_HEAD])
@@ -202,16 +223,14 @@ int cases_serve(struct cases *c, unsigned char head[static CASES_HEAD])
 		if (step == STEP_DONE && fd_read_all(c->inp, head, CASES_HEAD) != 0)
 			step = STEP_END;
 	}
-	if (step == STEP_END)
-		return -1;
 	if (step == STEP_CHILD) {
 		head[OP] = CASES_CHILD;
 		return 0;
 	}
-	/* What comes now changes the solution. */
+	/* What comes now, if anything, changes the solution. */
 	discard(&c->next);
 	if (c->held)
 		c->hooks->parent();
 	c->held = false;
-	return 0;
+	return step == STEP_END ? -1 : 0;
 }

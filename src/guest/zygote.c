@@ -862,8 +862,12 @@ static void rehearse(void)
 /* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
 static void prepare_driver(void)
 {
-	object *code = compile_text(root_driver_py, ROOT_DRIVER_PY);
+	object *code;
 
+	/* What it is made of lies together. */
+	py.PyGC_Collect();
+	pages_use_up(py.PyObject_Malloc);
+	code = compile_text(root_driver_py, ROOT_DRIVER_PY);
 	zy.driver = new_names("belljar.driver");
 	give_driver(zy.driver);
 	run_code(code, zy.driver, zy.driver);

@@ -79,8 +79,15 @@ undefined_name = 1
 '''
 
 
-@pytest.mark.parametrize("mode", ["forked", "shared"])
-def test_every_verdict(grade, mode):
+@pytest.fixture
+def cold(tmp_path):
+    """Options with which the driver is not a zygote's: a file that a preloaded module is named like."""
+    (tmp_path / "empty").write_text("")
+    return ["--file", f"{tmp_path / 'empty'}:datetime.py"]
+
+
+@pytest.mark.parametrize("mode", ["forked", "cold", "shared"])
+def test_every_verdict(grade, mode, cold):
     rows = [
         ({"args": ["value", 1], "expected": 1}, None),
         ({"args": ["value", 1], "expected": 2}, "wrong_value"),
@@ -100,10 +107,10 @@ def test_every_verdict(grade, mode):
         ({"args": ["name"]}, "exception"),
         ({"function": "g", "args": []}, "missing_function"),
     ]
-    if mode == "forked":
+    if mode != "shared":
         rows += [({"args": ["exit"], "expected": 1}, "exited"), ({"args": ["crash"]}, "crashed"), ({"args": ["spin"], "timeout_s": 0.2}, "timeout"),
                  ({"args": ["sleep"], "timeout_s": 0.2}, "timeout"), ({"args": ["value", 5], "expected": 5}, None)]
-    r = grade(VERDICTS, [c for c, _ in rows], *(["--shared"] if mode == "shared" else []), "-m", "128M")
+    r = grade(VERDICTS, [c for c, _ in rows], *{"forked": [], "cold": cold, "shared": ["--shared"]}[mode], "-m", "128M")
     assert reasons(r) == [w for _, w in rows]
     assert r["total"] == len(rows) and r["passed"] == sum(w is None for _, w in rows) and r["success"] and not r["all_passed"]
     assert r["test_results"][0]["stdout"] == "called value\n"
@@ -214,6 +221,18 @@ def test_kinds_of_functions(grade):
     r = grade(code, [{"function": "Solution().add", "args": [1, 2], "expected": 3}, {"function": "Solution.two", "expected": 2}, {"function": "later", "args": [5], "expected": 5},
                      {"function": "many", "expected": [0, 1, 2]}, {"function": "Solution().add", "args": [1], "kwargs": {"b": 4}, "expected": 5}], func=None)
     assert r["all_passed"], r["test_results"]
+
+
+def test_files(grade, tmp_path):
+    """--file, one and a folder, for cases and for a program without."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "n.txt").write_text("7")
+    (tmp_path / "helper.py").write_text("def seven(): return int(open('data/n.txt').read())\n")
+    opts = ["--file", str(tmp_path / "data"), "--file", f"{tmp_path / 'helper.py'}:lib/helper.py"]
+    code = "import sys\nsys.path.append('lib')\nfrom helper import seven\ndef f(): return seven()\nassert f() == 7\n"
+    assert grade(code, [{"args": [], "expected": 7}], *opts)["all_passed"]
+    c = harness.run("test", str(tmp_path / "solution.py"), "--json", *opts)
+    assert json.loads(c.out)["success"], (c.out, c.err)
 
 
 def test_setup_and_weights(grade, tmp_path):
@@ -356,9 +375,48 @@ def test_the_first_failure_counts(tmp_path):
     assert one_program(tmp_path, code, "assert f(1) == 1", "assert g(3) == 2")[2] == "failed: name 'g' is not defined"
 
 
-def test_a_case_whose_process_never_reads_it(grade):
-    code = "import os\ndef f(x): return x\nn = [0]\ndef born():\n    if n[0] == 2: os._exit(3)\ndef count(): n[0] += 1\nos.register_at_fork(before=count, after_in_child=born)\n"
-    assert reasons(grade(code, [{"args": [i], "expected": i} for i in range(4)])) == [None, "exited", None, None]
+AT_FORK = "import os\ndef f(x): return x\nn = [0]\ndef born():\n    if n[0] == 2: os._exit(3)\ndef count(): n[0] += 1\nos.register_at_fork(before=count, after_in_child=born)\n"
+FOUR = [{"args": [i], "expected": i} for i in range(4)]
+
+
+def test_a_case_whose_process_never_reads_it(grade, cold):
+    assert reasons(grade(AT_FORK, FOUR, *cold)) == [None, "exited", None, None]
+
+
+def test_a_case_is_no_fork_of_the_solutions(grade):
+    """Where a zygote made the driver: what the solution wants to do at a fork is about its own."""
+    assert reasons(grade(AT_FORK, FOUR)) == [None] * 4
+
+
+KILLER = """
+import os, signal
+def f(x):
+    if x == 1:
+        for pid in os.listdir("/proc"):
+            if pid.isdigit() and int(pid) not in (1, os.getpid(), os.getppid()):
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except OSError:
+                    pass
+    return x
+"""
+THREADS = "import threading, time\nlock = threading.Lock()\ndef work():\n    while True:\n        with lock: time.sleep(0.01)\n" \
+          "threading.Thread(target=work, daemon=True).start()\ndef f(x):\n    return x if threading.active_count() == 1 else threading.enumerate()\n"
+
+
+@pytest.mark.parametrize("code, opts", [(KILLER, ()), (THREADS, ()), ("def f(x): return x\n", ("--pids", "2")), ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\ndef f(x): return x\n", ())],
+                         ids=["the next one is killed", "the solution has threads", "no process can wait", "children are ignored"])
+def test_all_cases_of_an_odd_solution(grade, code, opts):
+    assert reasons(grade(code, FOUR, *opts)) == [None] * 4
+
+
+def test_a_case_has_what_the_solution_drew(grade):
+    """A seed that the solution has set is one in every case."""
+    code = "import random\nrandom.seed(7)\ndef f(x): return random.randrange(1000)\n"
+    import random
+    random.seed(7)
+    n = random.randrange(1000)
+    assert reasons(grade(code, [{"args": [i], "expected": n} for i in range(3)])) == [None] * 3
 
 
 def test_quixbugs_buggy():
