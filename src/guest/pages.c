@@ -445,13 +445,21 @@ static void tell_map(int pagemap, const struct map *m, int out)
 		tell(out, &r);
 }
 
-void pages_tell(int out)
-{
-	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+static int telling = -1;
 
-	for (unsigned i = 0; pagemap >= 0 && i < map_count; i++)
+void pages_tell_to(int out)
+{
+	telling = out;
+}
+
+_Bool pages_tell(void)
+{
+	auto_close int pagemap = telling < 0 ? -1 : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	for (unsigned i = 0; telling >= 0 && pagemap >= 0 && i < map_count; i++)
 		if (maps[i].private && (maps[i].prot & PROT_WRITE))
-			tell_map(pagemap, &maps[i], out);
+			tell_map(pagemap, &maps[i], telling);
+	return telling >= 0;
 }
 
 static bool known(uintptr_t page)

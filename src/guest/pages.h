@@ -22,8 +22,9 @@ void pages_use_up(void *(*object_malloc)(size_t));
 void pages_settle(_Bool data);
 /* In the zygote, after that: what is mapped now. False: it cannot be told. */
 _Bool pages_begin(void);
-/* In a child that has done all that a guest does: writes what it has of its own to `out`. */
-void pages_tell(int out);
+/* In a child that will do all that a guest does: when it has done so, it tells what pages it has of its own. False: nobody wants to know. */
+void pages_tell_to(int out);
+_Bool pages_tell(void);
 /* What guests write to: all of them, and besides those that are graded, and the child of a case. */
 enum pages_set { PAGES_ALL, PAGES_DRIVER, PAGES_CASE, PAGES_SETS };
 /* In the zygote: reads that. PAGES_ALL comes first. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Python zygote: a library that the system's own python3 loads before it starts, and that forks guests into jars. */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +13,9 @@
 
 #include "base/fd.h"
 #include "base/hook.h"
-#include "guest/cases.h"
+#include "guest/driver.h"
+#include "guest/finish.h"
+#include "guest/interp.h"
 #include "guest/pages.h"
 #include "guest/zygote.h"
 #include "jar/forker.h"
@@ -43,363 +43,19 @@
 #define PR_TID_ADDRESS	40 /* PR_GET_TID_ADDRESS */
 #define PYTHON		"/usr/bin/python3"
 #define MAIN_FILE	"/workspace/main.py"
-#define FILE_INPUT	257 /* Py_file_input */
 #define SAMPLE		"print(1 + 1)\n"
 #define SOLUTION	"def f(a, b=1):\n    return [a, b]\n"
 #define WARM_UPS	20 /* from 3.11 on code is quickened at its eighth call */
 
-typedef void object;
-
-static struct {
-	int (*PySys_AddAuditHook)(int (*)(const char *, object *, void *), void *);
-	object *(*PyImport_ImportModule)(const char *);
-	object *(*PyImport_AddModule)(const char *);
-	object *(*PyImport_GetModuleDict)(void);
-	object *(*PyModule_GetDict)(object *);
-	int (*PyDict_SetItemString)(object *, const char *, object *);
-	object *(*PyDict_GetItemString)(object *, const char *);
-	int (*PyDict_DelItemString)(object *, const char *);
-	object *(*PyDict_GetItem)(object *, object *);
-	int (*PyDict_SetItem)(object *, object *, object *);
-	int (*PyDict_Contains)(object *, object *);
-	object *(*PyDict_New)(void);
-	ssize_t (*PyDict_Size)(object *);
-	int (*PyDict_DelItem)(object *, object *);
-	object *(*PyDict_Copy)(object *);
-	object *(*PyDict_Keys)(object *);
-	int (*PyDict_Next)(object *, ssize_t *, object **, object **);
-	void (*PyDict_Clear)(object *);
-	object *(*PyObject_GetAttrString)(object *, const char *);
-	object *(*PyObject_CallMethod)(object *, const char *, const char *, ...);
-	object *(*PyObject_CallFunction)(object *, const char *, ...);
-	int (*PyObject_IsInstance)(object *, object *);
-	int (*PyObject_IsTrue)(object *);
-	object *(*PyUnicode_DecodeFSDefault)(const char *);
-	object *(*PyUnicode_AsUTF8String)(object *);
-	object *(*PyObject_Str)(object *);
-	char *(*PyBytes_AsString)(object *);
-	object *(*PyBytes_FromString)(const char *);
-	object *(*PyBytes_FromStringAndSize)(const char *, ssize_t);
-	object *(*PyCFunction_NewEx)(void *, object *, object *);
-	object *(*PyTuple_Pack)(ssize_t, ...);
-	int (*PyArg_ParseTuple)(object *, const char *, ...);
-	object *(*PyList_New)(ssize_t);
-	int (*PyList_Append)(object *, object *);
-	ssize_t (*PyList_Size)(object *);
-	object *(*PyList_GetItem)(object *, ssize_t);
-	int (*PyList_SetItem)(object *, ssize_t, object *);
-	object *(*PySys_GetObject)(const char *);
-	int (*PySys_SetObject)(const char *, object *);
-	void (*PySys_WriteStderr)(const char *, ...);
-	object *(*PyErr_Occurred)(void);
-	void (*PyErr_Print)(void);
-	void (*PyErr_Clear)(void);
-	void (*PyErr_Fetch)(object **, object **, object **);
-	void (*PyErr_NormalizeException)(object **, object **, object **);
-	void (*PyErr_WriteUnraisable)(object *);
-	int (*PyErr_ExceptionMatches)(object *);
-	object *(*PyRun_FileExFlags)(FILE *, const char *, int, object *, object *, int, void *);
-	object *(*Py_CompileString)(const char *, const char *, int);
-	object *(*PyEval_EvalCode)(object *, object *, object *);
-	int (*PyFile_WriteObject)(object *, object *, int);
-	long (*PyLong_AsLong)(object *);
-	object *(*PyWeakref_NewRef)(object *, object *);
-	object *(*PyWeakref_GetObject)(object *);
-	ssize_t (*PyGC_Collect)(void);
-	void *(*PyObject_Malloc)(size_t);
-	void (*PyOS_BeforeFork)(void);
-	void (*PyOS_AfterFork_Child)(void);
-	void (*PyOS_AfterFork_Parent)(void);
-	void (*Py_IncRef)(object *);
-	void (*Py_DecRef)(object *);
-	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;
-	object *PyLong_Type, *_Py_NoneStruct;
-} py;
-
-#define NAME(n) { #n, (void **)&py.n }
-static const struct {
-	const char *name;
-	void **at;
-} names[] = {
-	NAME(PySys_AddAuditHook), NAME(PyImport_ImportModule), NAME(PyImport_AddModule), NAME(PyImport_GetModuleDict), NAME(PyModule_GetDict),
-	NAME(PyDict_SetItemString), NAME(PyDict_GetItemString), NAME(PyDict_DelItemString), NAME(PyDict_GetItem), NAME(PyDict_SetItem),
-	NAME(PyDict_Contains), NAME(PyDict_New), NAME(PyDict_Size), NAME(PyDict_DelItem), NAME(PyDict_Copy), NAME(PyDict_Keys), NAME(PyDict_Next), NAME(PyDict_Clear), NAME(PyObject_GetAttrString), NAME(PyObject_CallMethod),
-	NAME(PyObject_CallFunction), NAME(PyObject_IsInstance), NAME(PyObject_IsTrue), NAME(PyUnicode_DecodeFSDefault), NAME(PyUnicode_AsUTF8String),
-	NAME(PyObject_Str), NAME(PyBytes_AsString), NAME(PyBytes_FromString), NAME(PyBytes_FromStringAndSize), NAME(PyCFunction_NewEx), NAME(PyTuple_Pack),
-	NAME(PyArg_ParseTuple), NAME(PyList_New), NAME(PyList_Append), NAME(PyList_Size),
-	NAME(PyList_GetItem), NAME(PyList_SetItem), NAME(PySys_GetObject), NAME(PySys_SetObject), NAME(PySys_WriteStderr), NAME(PyErr_Occurred),
-	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
-	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyEval_EvalCode), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
-	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyObject_Malloc), NAME(PyOS_BeforeFork),
-	NAME(PyOS_AfterFork_Child), NAME(PyOS_AfterFork_Parent), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
-};
-
 static struct {
 	char modules[SHELF_MODULES];
-	void *robust;	     /* and its list of robust locks */
+	void *robust;	     /* its list of robust locks */
 	size_t robust_len;
-	object *before;	     /* the modules that every guest finds */
-	object *preloaded;   /* those of them that Python itself would not have loaded, by the first part of their names */
-	object *builtins;    /* the names of builtins */
-	object *run_exitfuncs; /* of atexit, which the program need not have imported */
-	object *driver, *serve; /* of grading, up to its first question: its names, and what goes on from there */
+	object *preloaded;   /* modules that Python itself would not have loaded, by the first part of their names */
 	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
 	bool at_work;
 	bool alone;	     /* no preloaded module has started a thread that still runs */
-	bool exit_handlers;  /* somebody wants to be called at exit(3) */
-	unsigned long long loads; /* libraries that the zygote has loaded */
-	int learning;	     /* where a child that does as guests do tells its pages; -1: a real guest */
-	bool in_case;	     /* this is the child of a case */
-} zy = { .learning = -1 };
-
-static void drop(object *o)
-{
-	if (o)
-		py.Py_DecRef(o);
-}
-
-/* For what may fail and does not matter. */
-static void drop_quietly(object *o)
-{
-	if (!o)
-		py.PyErr_Clear();
-	drop(o);
-}
-
-/* ---- the end of a guest, as Py_RunMain has it ---- */
-
-static bool is_none(object *o)
-{
-	return o == py._Py_NoneStruct;
-}
-
-/* flush_std_files(). The second time nobody is told any more, since Python has taken sys apart by then. */
-static int flush_streams(bool tell)
-{
-	static const char *const streams[] = { "stdout", "stderr" };
-	int rc = 0;
-
-	for (int i = 0; i < 2; i++) {
-		object *f = py.PySys_GetObject(streams[i]), *closed, *done;
-
-		if (!f || is_none(f))
-			continue;
-		closed = py.PyObject_GetAttrString(f, "closed");
-		if (!closed) {
-			py.PyErr_Clear();
-		} else if (py.PyObject_IsTrue(closed)) {
-			drop(closed);
-			continue;
-		}
-		drop(closed);
-		done = py.PyObject_CallMethod(f, "flush", NULL);
-		if (!done) {
-			if (i == 0 && tell)
-				py.PyErr_WriteUnraisable(f);
-			else
-				py.PyErr_Clear();
-			rc = -1;
-		}
-		drop(done);
-	}
-	return rc;
-}
-
-/* What sys.exit() was given. */
-static int exit_code(void)
-{
-	object *type, *value, *trace, *code;
-	int rc = 1;
-
-	fflush(stdout);
-	py.PyErr_Fetch(&type, &value, &trace);
-	py.PyErr_NormalizeException(&type, &value, &trace);
-	code = value ? py.PyObject_GetAttrString(value, "code") : NULL;
-	if (!code) {
-		py.PyErr_Clear();
-		code = value;
-	}
-	if (!code || is_none(code)) {
-		rc = 0;
-	} else if (py.PyObject_IsInstance(code, py.PyLong_Type) == 1) {
-		rc = (int)py.PyLong_AsLong(code);
-		py.PyErr_Clear();
-	} else {
-		object *err = py.PySys_GetObject("stderr");
-
-		if (err && !is_none(err))
-			py.PyFile_WriteObject(code, err, 1);
-		py.PySys_WriteStderr("\n");
-		py.PyErr_Clear();
-	}
-	/* The traceback holds every frame on the way, and what they hold is to end like the rest. */
-	if (code != value)
-		drop(code);
-	drop(type);
-	drop(value);
-	drop(trace);
-	return rc;
-}
-
-static void call_module(const char *module, const char *method)
-{
-	object *m = py.PyDict_GetItemString(py.PyImport_GetModuleDict(), module);
-	object *done;
-
-	if (!m)
-		return;
-	done = py.PyObject_CallMethod(m, method, NULL);
-	if (!done)
-		py.PyErr_WriteUnraisable(m);
-	drop(done);
-}
-
-/* _PyModule_ClearDict(): first the names with one underscore, then all. */
-static void clear_dict(object *dict)
-{
-	object *keys = py.PyDict_Keys(dict);
-
-	for (int pass = 0; keys && pass < 2; pass++)
-		for (ssize_t i = 0; i < py.PyList_Size(keys); i++) {
-			object *key = py.PyList_GetItem(keys, i), *bytes = py.PyUnicode_AsUTF8String(key);
-			const char *name = bytes ? py.PyBytes_AsString(bytes) : "";
-
-			if (pass == 0 ? name[0] == '_' && name[1] != '_' : name[0] != '_' || strcmp(name, "__builtins__") != 0)
-				py.PyDict_SetItem(dict, key, py._Py_NoneStruct);
-			drop_quietly(bytes);
-		}
-	drop(keys);
-}
-
-/* Attributes of sys that Python clears first at its end. */
-static const char *const gone[] = { "path", "argv", "ps1", "ps2", "last_type", "last_value", "last_traceback", "path_hooks",
-				    "path_importer_cache", "meta_path", "__interactivehook__" };
-#define GONE (sizeof(gone) / sizeof(gone[0]))
-
-/* What the program has put into builtins goes last. */
-static void restore_builtins(void)
-{
-	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("builtins")), *keys;
-
-	if (py.PyDict_Size(dict) == py.PyDict_Size(zy.builtins))
-		return;
-	keys = py.PyDict_Keys(dict);
-	for (ssize_t i = 0; keys && i < py.PyList_Size(keys); i++) {
-		object *key = py.PyList_GetItem(keys, i);
-
-		if (py.PyDict_Contains(zy.builtins, key) == 0 && py.PyDict_DelItem(dict, key) < 0)
-			py.PyErr_Clear();
-	}
-	drop(keys);
-}
-
-/* finalize_modules(), for what the program itself brought: its objects end as they would, those of the zygote's modules end with the process. */
-static void clear_modules(void)
-{
-	static const char *const streams[][2] = { { "stdin", "__stdin__" }, { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
-	object *modules = py.PyImport_GetModuleDict(), *keys, *refs = py.PyList_New(0), *key, *value;
-	ssize_t at = 0;
-
-	for (size_t i = 0; i < GONE; i++)
-		if (py.PySys_GetObject(gone[i]))
-			py.PySys_SetObject(gone[i], py._Py_NoneStruct);
-	for (int i = 0; i < 3; i++) {
-		object *f = py.PySys_GetObject(streams[i][1]);
-
-		py.PySys_SetObject(streams[i][0], f ? f : py._Py_NoneStruct);
-	}
-	/* From here on nobody finds a source line to show. */
-	if (py.PyDict_GetItemString(modules, "io"))
-		py.PyDict_SetItemString(modules, "io", py._Py_NoneStruct);
-	/* No reference is taken of the names that are there in every guest: each would be a page written to. */
-	keys = py.PyList_New(0);
-	while (py.PyDict_Next(modules, &at, &key, &value))
-		if (py.PyDict_Contains(zy.before, key) != 1)
-			py.PyList_Append(keys, key);
-	for (ssize_t i = 0; i < py.PyList_Size(keys); i++) {
-		object *ref;
-
-		key = py.PyList_GetItem(keys, i);
-		value = py.PyDict_GetItem(modules, key);
-		ref = value ? py.PyWeakref_NewRef(value, NULL) : NULL;
-		if (ref)
-			py.PyList_Append(refs, ref);
-		drop_quietly(ref);
-		py.PyDict_SetItem(modules, key, py._Py_NoneStruct);
-	}
-	drop(keys);
-	py.PyGC_Collect();
-	for (ssize_t i = refs ? py.PyList_Size(refs) : 0; i-- > 0;) {
-		object *m = py.PyWeakref_GetObject(py.PyList_GetItem(refs, i)), *dict;
-
-		if (!m || is_none(m))
-			continue;
-		/* What it holds may hold it. */
-		py.Py_IncRef(m);
-		dict = py.PyModule_GetDict(m);
-		if (dict)
-			clear_dict(dict);
-		else
-			py.PyErr_Clear();
-		drop(m);
-	}
-	drop(refs);
-	py.PyGC_Collect();
-	restore_builtins();
-}
-
-/* How many libraries were loaded until now. */
-static int on_library(struct dl_phdr_info *info, size_t size, void *out)
-{
-	(void)size;
-	*(unsigned long long *)out = info->dlpi_adds;
-	return 1;
-}
-
-static unsigned long long loads(void)
-{
-	unsigned long long n = 0;
-
-	dl_iterate_phdr(on_library, &n);
-	return n;
-}
-
-/* Ahead of the C library's own, since we were loaded first: whoever registers something is noticed. */
-int __cxa_atexit(void (*fn)(void *), void *arg, void *dso) __attribute__((visibility("default")));
-int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
-{
-	static int (*next)(void (*)(void *), void *, void *);
-
-	zy.exit_handlers = true;
-	if (!next)
-		next = (int (*)(void (*)(void *), void *, void *))dlsym(RTLD_NEXT, "__cxa_atexit");
-	return next(fn, arg, dso);
-}
-
-static _Noreturn void finish(int code, bool interrupted)
-{
-	call_module("threading", "_shutdown");
-	if (zy.run_exitfuncs && !py.PyObject_CallFunction(zy.run_exitfuncs, NULL))
-		py.PyErr_WriteUnraisable(zy.run_exitfuncs);
-	if (flush_streams(true) < 0)
-		code = 120;
-	py.PyGC_Collect();
-	clear_modules();
-	flush_streams(false);
-	if (zy.learning >= 0) {
-		pages_tell(zy.learning);
-		_exit(0);
-	}
-	if (interrupted) {
-		signal(SIGINT, SIG_DFL);
-		kill(getpid(), SIGINT);
-	}
-	/* Nothing was loaded and nobody has asked to be called: the destructors of what the zygote has loaded have nothing to do. */
-	fflush(NULL);
-	if (!zy.exit_handlers && loads() == zy.loads)
-		_exit(code);
-	exit(code);
-}
+} zy;
 
 /* ---- a guest ---- */
 
@@ -493,11 +149,11 @@ static void name_main(object *dict, const char *file)
 static _Noreturn void run_file(const char *file, const char *found)
 {
 	object *dict = py.PyModule_GetDict(py.PyImport_AddModule("__main__")), *done;
-	bool interrupted = false, driver = zy.serve && strcmp(file, ROOT_DRIVER_PY) == 0;
-	FILE *f = driver ? NULL : fopen(found, "rb");
+	bool interrupted = false, graded = driver.serve && strcmp(file, ROOT_DRIVER_PY) == 0;
+	FILE *f = graded ? NULL : fopen(found, "rb");
 	int code = 0;
 
-	if (!f && !driver) {
+	if (!f && !graded) {
 		/* As Python says it. */
 		object *exe = py.PySys_GetObject("executable"), *bytes = exe ? py.PyUnicode_AsUTF8String(exe) : NULL;
 
@@ -506,11 +162,11 @@ static _Noreturn void run_file(const char *file, const char *found)
 	}
 	if (strcmp(file, MAIN_FILE) != 0)
 		name_main(dict, file);
-	if (driver)
+	if (graded)
 		pages_touch(PAGES_DRIVER);
-	done = driver ? py.PyObject_CallFunction(zy.serve, NULL) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
+	done = graded ? py.PyObject_CallFunction(driver.serve, NULL) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);
 	if (!done && py.PyErr_ExceptionMatches(*py.PyExc_SystemExit)) {
-		code = exit_code();
+		code = finish_exit_code();
 	} else {
 		if (!done) {
 			interrupted = py.PyErr_Occurred() == *py.PyExc_KeyboardInterrupt;
@@ -576,99 +232,6 @@ static void guest(struct jar *j, struct warm_guest *g)
 	if (plan.argv_len != sizeof(usual) || memcmp(plan.argv_words, usual, sizeof(usual)) != 0)
 		set_arguments(plan.argv_words, plan.argv_len);
 	run_file(plan.argv_words + strlen(plan.argv_words) + 1, plan.argv_words + strlen(plan.argv_words) + 1);
-}
-
-/* ---- what the driver has of us ---- */
-
-/* Whether this is the only thread of the process. */
-static bool is_alone(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *d;
-	int count = 0;
-
-	while (dir && (d = readdir(dir)))
-		count += d->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return count == 1;
-}
-
-/* Python's own structure for a function in C. */
-struct method {
-	const char *name;
-	object *(*call)(object *, object *);
-	int flags;
-	const char *doc;
-};
-
-#define ARGS_TUPLE  1 /* METH_VARARGS */
-#define ARGS_SINGLE 8 /* METH_O */
-
-static bool case_alone; /* the solution has no threads */
-
-static void case_before(void)
-{
-	case_alone = is_alone();
-	if (!case_alone)
-		py.PyOS_BeforeFork();
-}
-
-static void case_parent(void)
-{
-	if (!case_alone)
-		py.PyOS_AfterFork_Parent();
-}
-
-/* Locks that another thread may have held are all that there would be to repair. All else is as the solution left it, its random numbers too. */
-static void case_child(void)
-{
-	zy.in_case = true;
-	pages_touch(PAGES_CASE);
-	if (!case_alone)
-		py.PyOS_AfterFork_Child();
-}
-
-/* cases(inp, out, capture, head): the next head, or None. */
-static object *serve_cases(object *self, object *args)
-{
-	static const struct cases_hooks hooks = { .before = case_before, .parent = case_parent, .child = case_child };
-	static struct cases c = { .hooks = &hooks };
-	unsigned char head[CASES_HEAD];
-	object *first;
-
-	(void)self;
-		if (!py.PyArg_ParseTuple(args, "iiiO", &c.inp, &c.out, &c.capture, &first))
-		return NULL;
-	memcpy(head, py.PyBytes_AsString(first), CASES_HEAD);
-	if (cases_serve(&c, head) < 0) {
-		py.Py_IncRef(py._Py_NoneStruct);
-		return py._Py_NoneStruct;
-	}
-	return py.PyBytes_FromStringAndSize((const char *)head, CASES_HEAD);
-}
-
-/* os._exit(). */
-static object *leave(object *self, object *code)
-{
-	(void)self;
-	if (zy.learning >= 0 && zy.in_case)
-		pages_tell(zy.learning);
-	_exit((int)py.PyLong_AsLong(code));
-}
-
-static void give_driver(object *driver)
-{
-	static struct method methods[] = { { "cases", serve_cases, ARGS_TUPLE, NULL }, { "_exit", leave, ARGS_SINGLE, NULL } };
-	object *ours[2], *both;
-
-	for (int i = 0; i < 2; i++)
-		ours[i] = py.PyCFunction_NewEx(&methods[i], NULL, NULL);
-	both = py.PyTuple_Pack(2, ours[0], ours[1]);
-	py.PyDict_SetItemString(driver, "_zygote", both);
-	drop(both);
-	drop(ours[0]);
-	drop(ours[1]);
 }
 
 /* ---- the zygote ---- */
@@ -750,36 +313,6 @@ static void preload(void)
 	drop(had);
 }
 
-/* All that does not change is put out of the collector's way: collecting touches no page of it, and a guest's last collection is short. */
-static void settle(void)
-{
-	object *modules = py.PyImport_GetModuleDict(), *gc, *atexit, *cache = py.PySys_GetObject("path_importer_cache");
-	bool had = py.PyDict_GetItemString(modules, "gc") != NULL, had_atexit = py.PyDict_GetItemString(modules, "atexit") != NULL;
-
-	/* There is nothing in it yet, and Python would not have looked. */
-	if (cache && py.PyDict_DelItemString(cache, "/workspace") < 0)
-		py.PyErr_Clear();
-	atexit = py.PyImport_ImportModule("atexit");
-	zy.run_exitfuncs = atexit ? py.PyObject_GetAttrString(atexit, "_run_exitfuncs") : NULL;
-	if (!had_atexit && py.PyDict_DelItemString(modules, "atexit") < 0)
-		py.PyErr_Clear();
-	gc = py.PyImport_ImportModule("gc");
-	py.PyGC_Collect();
-	if (gc)
-		drop_quietly(py.PyObject_CallMethod(gc, "freeze", NULL));
-	if (!had && py.PyDict_DelItemString(modules, "gc") < 0)
-		py.PyErr_Clear();
-	/* What the zygote has of these is not worth taking apart in every guest: one reference more keeps it. */
-	for (size_t i = 0; i < GONE; i++)
-		if (py.PySys_GetObject(gone[i]))
-			py.Py_IncRef(py.PySys_GetObject(gone[i]));
-	zy.before = py.PyDict_Copy(modules);
-	zy.builtins = py.PyDict_Copy(py.PyModule_GetDict(py.PyImport_AddModule("builtins")));
-	/* The program's own module is not the zygote's. */
-	if (py.PyDict_DelItemString(zy.before, "__main__") < 0)
-		py.PyErr_Clear();
-}
-
 static void drop_main(void)
 {
 	if (py.PyDict_DelItemString(py.PyImport_GetModuleDict(), "__main__") < 0)
@@ -797,31 +330,6 @@ static void new_main(void)
 	name_main(dict, MAIN_FILE);
 }
 
-static object *compile_text(const char *text, const char *file)
-{
-	object *code = py.Py_CompileString(text, file, FILE_INPUT);
-
-	if (!code)
-		py.PyErr_Clear();
-	return code;
-}
-
-static void run_code(object *code, object *globals, object *locals)
-{
-	if (code)
-		drop_quietly(py.PyEval_EvalCode(code, globals, locals));
-}
-
-static object *new_names(const char *name)
-{
-	object *dict = py.PyDict_New(), *text = py.PyUnicode_DecodeFSDefault(name);
-
-	py.PyDict_SetItemString(dict, "__name__", text);
-	py.PyDict_SetItemString(dict, "__builtins__", py.PyImport_AddModule("builtins"));
-	drop(text);
-	return dict;
-}
-
 /* Modules that somebody of ours has imported and a program would not find. */
 static void forget_modules(object *had)
 {
@@ -836,66 +344,26 @@ static void forget_modules(object *had)
 	drop(keys);
 }
 
-/* What a candidate may be asked, for learn_pages(): for the driver itself, and for the child of a case. */
-static int rehearsals[PAGES_SETS] = { -1, -1, -1 };
-
-static void rehearse(void)
-{
-	static const char text[] = "load = (b'L' + bytes(16), {'path': '/proc/self/fd/9', 'capture': True})\n"
-				   "for fd, frames in ((%d, (load, (b'C' + bytes(16), {'target': 'f', 'args': (1, [2, 'a']), 'kwargs': {}}),\n"
-				   "                         (b'C' + bytes(16), {'target': 'f', 'args': (1, 2), 'kwargs': {}}), (b'E' + bytes(16), {}))),\n"
-				   "                   (%d, (load, (b'f' + bytes(12) + b'\\x10\\x27\\0\\0' * 6, {'target': 'f', 'args': (1, 2), 'kwargs': {}, 'materialise': True})))):\n"
-				   "    for op, q in frames:\n"
-				   "        write_frame(fd, op + encode(q))\n";
-	char code[sizeof(text) + 32];
-	object *scratch = py.PyDict_New(), *compiled;
-
-	for (int i = PAGES_DRIVER; i < PAGES_SETS; i++)
-		rehearsals[i] = memfd_create("rehearsal", MFD_CLOEXEC);
-	snprintf(code, sizeof(code), text, rehearsals[PAGES_DRIVER], rehearsals[PAGES_CASE]);
-	compiled = compile_text(code, "<sample>");
-	run_code(compiled, zy.driver, scratch);
-	drop(compiled);
-	drop(scratch);
-}
-
-/* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
-static void prepare_driver(void)
-{
-	object *code;
-
-	/* What it is made of lies together. */
-	py.PyGC_Collect();
-	pages_use_up(py.PyObject_Malloc);
-	code = compile_text(root_driver_py, ROOT_DRIVER_PY);
-	zy.driver = new_names("belljar.driver");
-	give_driver(zy.driver);
-	run_code(code, zy.driver, zy.driver);
-	drop(code);
-	zy.serve = py.PyDict_GetItemString(zy.driver, "_serve");
-	rehearse();
-}
-
 /* What guests do, until the interpreter has seen it often enough: its caches and its quickened code are written to here, and only read there. */
 static void warm_up(void)
 {
 	static const char round[] = "decode(encode({'a': [1, 2.5, None, True, 'text', b'', (1, {2})], 'b': {'c': -1}}))\n";
-	object *had = py.PyDict_Copy(py.PyImport_GetModuleDict()), *sample = compile_text(zygote_sample_py, "<sample>"), *values = compile_text(round, "<sample>");
+	object *had = py.PyDict_Copy(py.PyImport_GetModuleDict()), *sample = interp_compile(zygote_sample_py, "<sample>"), *values = interp_compile(round, "<sample>");
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	if (null < 0 || out < 0 || dup2(null, STDOUT_FILENO) < 0)
 		return;
-	prepare_driver();
+	driver_prepare();
 	for (int i = 0; i < WARM_UPS; i++) {
-		object *dict = new_names("__main__"), *name = py.PyUnicode_DecodeFSDefault(MAIN_FILE);
+		object *dict = interp_names("__main__"), *name = py.PyUnicode_DecodeFSDefault(MAIN_FILE);
 
 		drop(main_loader(name));
 		drop(name);
-		run_code(sample, dict, dict);
+		interp_run(sample, dict, dict);
 		py.PyDict_Clear(dict);
-		run_code(values, zy.driver, dict);
+		interp_run(values, driver.names, dict);
 		drop(dict);
-		flush_streams(false);
+		finish_flush(false);
 		/* Nothing that it does is wrong in a parent with one thread. Others would wait for locks that are made anew under them. */
 		if (!zy.alone)
 			continue;
@@ -931,7 +399,7 @@ static void learn_pages(void *tid, enum pages_set set, const char *program, int 
 		for (int i = 0; i < 3; i++)
 			dup2(i == 0 && input >= 0 ? input : null, i);
 		dup2(file, 9);
-		zy.learning = p[1];
+		pages_tell_to(p[1]);
 		after_fork();
 		run_file(set == PAGES_ALL ? MAIN_FILE : ROOT_DRIVER_PY, "/proc/self/fd/9");
 	}
@@ -951,11 +419,9 @@ static _Noreturn void become_zygote(void)
 
 	preload();
 	prepare_reseed();
-	zy.alone = is_alone();
+	zy.alone = interp_alone();
 	warm_up();
-	settle();
-	zy.loads = loads();
-	zy.exit_handlers = false;
+	finish_settle();
 	if (prctl(PR_TID_ADDRESS, &f.tid, 0, 0, 0) < 0 || !f.tid) {
 		err_set(&e, ERR_SETUP, "this kernel does not tell where the thread's number is kept");
 		say_error(&e);
@@ -971,9 +437,9 @@ static _Noreturn void become_zygote(void)
 	pages_settle(zy.alone);
 	learn_pages(f.tid, PAGES_ALL, SAMPLE, -1);
 	for (int i = PAGES_DRIVER; i < PAGES_SETS; i++) {
-		if (zy.serve && rehearsals[i] >= 0 && lseek(rehearsals[i], 0, SEEK_SET) == 0)
-			learn_pages(f.tid, (enum pages_set)i, SOLUTION, rehearsals[i]);
-		fd_close(&rehearsals[i]);
+		if (driver.serve && driver.rehearsals[i] >= 0 && lseek(driver.rehearsals[i], 0, SEEK_SET) == 0)
+			learn_pages(f.tid, (enum pages_set)i, SOLUTION, driver.rehearsals[i]);
+		fd_close(&driver.rehearsals[i]);
 	}
 	forker_serve(&f);
 }
@@ -1013,6 +479,7 @@ __attribute__((constructor)) static void zygote_start(void)
 {
 	char *modules = getenv("BELLJAR_ZYGOTE");
 	struct err e = { 0 };
+	const char *missing;
 
 	if (!modules)
 		return;
@@ -1024,14 +491,12 @@ __attribute__((constructor)) static void zygote_start(void)
 	hide(modules, "BELLJAR_ZYGOTE");
 	hide(getenv("LD_PRELOAD"), "LD_PRELOAD");
 	hide(getenv("LD_BIND_NOW"), "LD_BIND_NOW");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		*names[i].at = dlsym(RTLD_DEFAULT, names[i].name);
-		if (!*names[i].at) {
-			err_set(&e, ERR_SETUP, "this Python has no %s", names[i].name);
-			err_hint(&e, "/usr/bin/python3 must be CPython 3.8 or newer");
-			say_error(&e);
-			_exit(1);
-		}
+	missing = interp_find();
+	if (missing) {
+		err_set(&e, ERR_SETUP, "this Python has no %s", missing);
+		err_hint(&e, "/usr/bin/python3 must be CPython 3.8 or newer");
+		say_error(&e);
+		_exit(1);
 	}
 	py.PySys_AddAuditHook(on_audit, NULL);
 }

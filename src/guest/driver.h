@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver of graded candidates (src/guest/python/driver.py), made in the zygote. */
+#ifndef BELLJAR_GUEST_DRIVER_H
+#define BELLJAR_GUEST_DRIVER_H
+
+#include "guest/interp.h"
+#include "guest/pages.h"
+
+extern struct driver {
+	object *names;		    /* of its module */
+	object *serve;		    /* goes on from its first question; NULL: there is no driver */
+	int rehearsals[PAGES_SETS]; /* what a candidate may be asked, to learn the pages that this takes; -1: nothing */
+} driver;
+
+/* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
+void driver_prepare(void);
+
+#endif
