@@ -788,19 +788,15 @@ static bool init_is_dead(const struct place *s)
 
 static void release(struct place *s);
 
-static void guest_exited(struct place *s, const siginfo_t *info, const struct rusage *ru)
+static void guest_ended(struct place *s, const struct jar_evidence *how)
 {
-	struct jar_evidence how = { .ended_ns = clock_mono_ns(), .code = info->si_code, .status = info->si_status };
 	struct pool_event ev;
 	uint32_t ended_by = s->ended_by;
 
-	how.rusage_cpu_ns = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * NS_PER_S +
-			    (uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000;
-	how.rusage_maxrss_bytes = (uint64_t)ru->ru_maxrss * 1024;
 	hear_guest(s);
-	if (!ended_by && how.code == CLD_KILLED && how.status == SIGKILL && init_is_dead(s))
+	if (!ended_by && how->code == CLD_KILLED && how->status == SIGKILL && init_is_dead(s))
 		ended_by = JAR_ENDED_OUTSIDE;
-	watch_exited(&s->watch, &how, ended_by);
+	watch_exited(&s->watch, how, ended_by);
 	memset(&ev, 0, sizeof(ev));
 	add_facts(&ev, s);
 	s->guest = 0;
@@ -827,6 +823,30 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 		return;
 	}
 	release(s);
+}
+
+static void guest_exited(struct place *s, const siginfo_t *info, const struct rusage *ru)
+{
+	struct jar_evidence how = { .ended_ns = clock_mono_ns(), .code = info->si_code, .status = info->si_status };
+
+	how.rusage_cpu_ns = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * NS_PER_S +
+			    (uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000;
+	how.rusage_maxrss_bytes = (uint64_t)ru->ru_maxrss * 1024;
+	guest_ended(s, &how);
+}
+
+/*
+ * A node that waited says that it ends with 0, and is blocked in the kernel since. That is its end: taking a process of its size apart takes as long as a short program.
+ * It could have said the same by exiting, and it is killed: whoever lies here gains nothing.
+ */
+static void guest_ends(struct place *s)
+{
+	struct jar_evidence how = { .ended_ns = clock_mono_ns(), .code = CLD_EXITED };
+
+	if (s->cg.dir[CGROUP_CPUACCT] < 0 || s->cg.dir[CGROUP_MEMORY] < 0)
+		scan_usage(s->guest, &how.rusage_cpu_ns, &how.rusage_maxrss_bytes);
+	kill(s->guest, SIGKILL);
+	guest_ended(s, &how);
 }
 
 /* After a run: the same jar once more where that is wanted and can be proven to be clean, else a new one. */
@@ -1286,6 +1306,15 @@ static void on_notify(int *listener, unsigned shelf)
 			unwatch(listener);
 		return;
 	}
+	for (unsigned i = 0; seccomp_is_end(&ev) && i < p.active; i++) {
+		s = &p.places[i];
+		/* Its first thread: others have other numbers. */
+		if (s->state == RUNNING && s->kind == POOL_NODE && s->guest == (pid_t)ev.pid && !s->ended_by) {
+			guest_ends(s);
+			return;
+		}
+	}
+	s = NULL;
 	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
 			s = &p.places[i];

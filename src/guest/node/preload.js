@@ -28,6 +28,7 @@ const FEED_WORDS_MAX = 1 << 20;
 const REC_SIZE = 32;
 const BLOCK_SIZE = 65536;
 const [FEED_DIR, FEED_FILE, FEED_LINK, FEED_ARGV, FEED_ENV, FEED_CWD, FEED_GO] = [1, 2, 3, 4, 5, 6, 7];
+const END_SIGNAL = 0x626a656e; // src/kernel/seccomp.h
 const EXIT_SETUP = 125; // as belljar itself: the program never ran
 
 function fail(why) {
@@ -317,14 +318,17 @@ function practise(fs, block) {
  * somebody stands between (signal-exit, domain), and not with native modules or databases, which may have something to do at the end.
  */
 function endAtOnce() {
-	const { emit, reallyExit } = process;
+	const { emit, reallyExit, pid, _kill: kill, _getActiveRequests: requests } = process;
 	const closes = /\.node$/;
 	const isOurs = (name, value) => Object.getOwnPropertyDescriptor(process, name)?.value === value;
 	const isPlain = () => process._exiting === true && isOurs('reallyExit', reallyExit) && isOurs('emit', undefined) && process.emit === emit &&
 		!Object.keys(Module._cache).some((file) => closes.test(file)) && !process.moduleLoadList.includes('NativeModule sqlite');
 	const end = (code) => {
-		if (code === 0)
-			reallyExit(0);
+		if (code !== 0)
+			return;
+		if (requests().length === 0 && !process.moduleLoadList.includes('NativeModule child_process'))
+			kill(pid, END_SIGNAL);
+		reallyExit(0);
 	};
 
 	process._events = new Proxy(process._events, {
