@@ -1300,30 +1300,41 @@ static void on_node(struct place *s)
 	s->until_ns = 0;
 }
 
+/* The first thread of a node that waited: others have other numbers. */
+static struct place *node_of(unsigned shelf, pid_t pid)
+{
+	for (unsigned i = 0; i < p.active; i++) {
+		struct place *s = &p.places[i];
+
+		if (s->state == RUNNING && s->shelf == shelf && s->kind == POOL_NODE && s->guest == pid)
+			return s;
+	}
+	return NULL;
+}
+
 /* A system call of the kill set. Which jar it was is told by the id that the process has on the host. */
 static void on_notify(int *listener, unsigned shelf)
 {
 	struct seccomp_event ev;
-	struct place *s = NULL;
+	struct place *s;
 
 	if (seccomp_read_event(*listener, &ev) < 0) {
 		if (errno != ENOENT && errno != EINTR)
 			unwatch(listener);
 		return;
 	}
-	for (unsigned i = 0; seccomp_is_end(&ev) && i < p.active; i++) {
-		s = &p.places[i];
-		/* Its first thread: others have other numbers. */
-		if (s->state == RUNNING && s->kind == POOL_NODE && s->guest == (pid_t)ev.pid && !s->ended_by) {
+	s = seccomp_is_end(&ev) ? node_of(shelf, (pid_t)ev.pid) : NULL;
+	if (s) {
+		/* One that is being ended ends by that. */
+		if (!s->ended_by)
 			guest_ends(s);
-			return;
-		}
+		return;
 	}
-	s = NULL;
 	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
 			s = &p.places[i];
-	if (!s || s->state != RUNNING)
+	/* Of a caller that is gone nobody knows whose it was: an innocent jar is not ended for it. */
+	if (!s || s->state != RUNNING || !seccomp_still_waits(*listener, &ev))
 		return;
 	hear_guest(s);
 	s->watch.ev.has_syscall = 1;
