@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -60,6 +61,19 @@ static uint64_t cpu_of(pid_t pid)
 			ticks += strtoull(p + 1, NULL, 10);
 	}
 	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+void scan_usage(pid_t pid, uint64_t *cpu_ns, uint64_t *maxrss_bytes)
+{
+	uint64_t ticks = cpu_of(pid), kib = read_key(pid, "status", "\nVmHWM:");
+	struct timespec own = { 0 };
+
+	/* By its clock, which counts finer; children are only in the other. */
+	clock_gettime((clockid_t)(~(unsigned)pid << 3 | 2), &own);
+	*cpu_ns = (uint64_t)own.tv_sec * NS_PER_S + (uint64_t)own.tv_nsec;
+	if (ticks > *cpu_ns)
+		*cpu_ns = ticks;
+	*maxrss_bytes = kib == UINT64_MAX ? 0 : kib * 1024;
 }
 
 static bool pid_namespace(pid_t pid, char *out, size_t size)

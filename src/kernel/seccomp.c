@@ -82,6 +82,11 @@ bool seccomp_is_start(const struct seccomp_event *ev)
 	return ev->arch == AUDIT_ARCH_X86_64 && (ev->nr == SYS_execve || ev->nr == SYS_execveat);
 }
 
+bool seccomp_is_end(const struct seccomp_event *ev)
+{
+	return ev->arch == AUDIT_ARCH_X86_64 && ev->nr == SYS_kill && (uint32_t)ev->args[1] == SECCOMP_END_SIGNAL;
+}
+
 void seccomp_go_on(int listener, const struct seccomp_event *ev)
 {
 	struct seccomp_notif_resp r = { .id = ev->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };

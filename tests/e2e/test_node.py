@@ -95,12 +95,12 @@ def workspace():
 class Waiting:
     """A node that waits for its feed. As in a jar: an environment and a folder that are not the request's."""
 
-    def __init__(self, top, main="main.js"):
+    def __init__(self, top, main="main.js", wait="2"):
         inner, self.feed = os.pipe()
         ours = fcntl.fcntl(inner, fcntl.F_DUPFD, 10)
         os.close(inner)
         self.p = subprocess.Popen(["/bin/bash", "-c", f'exec "$@" 3<&{ours} {ours}<&-', "bash", NODE, f"--require={top}/preload.js", f"{top}/ws/{main}"],
-                                  env={"BELLJAR_WAIT": "1", "OLD": "gone"}, cwd="/", pass_fds=[ours], stdin=subprocess.PIPE,
+                                  env={"BELLJAR_WAIT": wait, "OLD": "gone"}, cwd="/", pass_fds=[ours], stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.close(ours)
 
@@ -152,8 +152,9 @@ console.log(process.argv, process.cwd(), __filename, Object.entries(process.env)
 }
 
 
+@pytest.mark.parametrize("wait", ["1", "2"], ids=["quick", "practised"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_waiting_is_the_same(workspace, name):
+def test_waiting_is_the_same(workspace, name, wait):
     ws = workspace / "ws"
     file, code = PROGRAMS[name]
     argv = [f"{ws}/{file}", "a b", "-x", "--", "ü", ""]
@@ -162,7 +163,7 @@ def test_waiting_is_the_same(workspace, name):
         feed += rec(FILE, file.encode(), code.encode(), 0o644)
     feed += rec(ARGV, data=words(NODE, f"--require={workspace}/preload.js", *argv)) + rec(ENV, data=words(*(f"{k}={v}" for k, v in ENVIRONMENT.items())))
     feed += rec(CWD, data=str(ws).encode()) + rec(GO)
-    warm = Waiting(workspace).finish(feed, b"line\n")
+    warm = Waiting(workspace, wait=wait).finish(feed, b"line\n")
     cold = plain(workspace, argv, ENVIRONMENT, ws, b"line\n")  # on the files that the warm one made
     assert warm == cold, name
 

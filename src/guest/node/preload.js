@@ -7,7 +7,7 @@
  * nothing here guards anything. Two jobs:
  *
  * 1. /proc has no cpuinfo in a jar, so os.cpus() is empty, and programs that size a pool by its length start nobody.
- * 2. BELLJAR_WAIT=1: node was started before there was a request. Block until the feed (src/jar/feed.h) comes on descriptor 3, make its files,
+ * 2. BELLJAR_WAIT=1 or 2: node was started before there was a request. Block until the feed (src/jar/feed.h) comes on descriptor 3, make its files,
  *    take its arguments, environment and folder, and go on as if node had been started with them.
  *
  * A program must not notice: no global, no cache entry, no option in process.execArgv, no frame in a stack. Worker threads load this file
@@ -28,6 +28,8 @@ const FEED_WORDS_MAX = 1 << 20;
 const REC_SIZE = 32;
 const BLOCK_SIZE = 65536;
 const [FEED_DIR, FEED_FILE, FEED_LINK, FEED_ARGV, FEED_ENV, FEED_CWD, FEED_GO] = [1, 2, 3, 4, 5, 6, 7];
+const [WAIT, PRACTISE] = ['1', '2']; // BELLJAR_WAIT
+const END_SIGNAL = 0x626a656e; // src/kernel/seccomp.h
 const EXIT_SETUP = 125; // as belljar itself: the program never ran
 
 function fail(why) {
@@ -258,6 +260,41 @@ function keepingIds(work) {
 }
 
 /*
+ * process.stdout and process.stderr up to the end of their making, which fails, so that nobody keeps them: their sockets are objects of ours. And the socket's own
+ * way to a descriptor, with one that it does not take.
+ */
+function practiseStreams(fs) {
+	const net = require('net');
+	const { Socket } = net;
+	const isPipe = (fd) => fs.fstatSync(fd).isFIFO();
+	const fd = fs.openSync('/dev/null');
+
+	class Stream {
+		set _isStdio(_) {
+			throw Stream;
+		}
+	}
+	const fails = (work) => {
+		try {
+			work();
+		} catch {
+			// as it should
+		}
+	};
+	fails(() => new Socket({ fd }));
+	fs.closeSync(fd);
+	try {
+		net.Socket = Stream;
+		if (isPipe(1))
+			fails(() => console._stdout);
+		if (isPipe(2))
+			fails(() => console._stderr);
+	} finally {
+		net.Socket = Socket;
+	}
+}
+
+/*
  * Functions are compiled when they are first called, which is most of what a short program waits for. All that a run will do is done once before
  * there is one, with nothing left of it: the feed comes from memory and its file goes to /dev/null, the console and the socket write to objects
  * of ours, the main module is this file again, which does nothing then. No descriptor, timer, tick or asynchronous id stays used up.
@@ -278,7 +315,7 @@ function practise(fs, block) {
 		},
 	}, block));
 
-	const sink = { write: () => true, on() { }, once() { }, removeListener() { }, listenerCount: () => 0 };
+	const sink = { write(text, done) { done?.(null); return true; }, on() { }, once() { }, removeListener() { }, listenerCount: () => 0 };
 	// Asked for colours, it would make the real process.stderr.
 	const print = new console.Console({ stdout: sink, stderr: sink, colorMode: false });
 	print.log(2);
@@ -294,14 +331,16 @@ function practise(fs, block) {
 		const socket = new Socket({ handle, readable: false, writable: true });
 		const ignore = () => { };
 		socket.once('error', ignore);
-		socket.write('a\n');
+		socket.write('a\n', ignore);
 		socket.removeListener('error', ignore);
-		new Writable({ decodeStrings: false, write: (data, encoding, done) => done() }).write('a');
+		new Writable({ decodeStrings: false, write: (data, encoding, done) => done() }).write('a', ignore);
+		practiseStreams(fs);
 		process.nextTick(ignore, 0);
 		process._tickCallback();
 	});
 
 	const main = Object.getOwnPropertyDescriptor(process, 'mainModule');
+	forget(); // else it would not be read again
 	try {
 		Module.runMain(__filename);
 	} finally {
@@ -317,36 +356,47 @@ function practise(fs, block) {
  * somebody stands between (signal-exit, domain), and not with native modules or databases, which may have something to do at the end.
  */
 function endAtOnce() {
-	const { emit, reallyExit } = process;
+	const { emit, reallyExit, pid, _kill: kill, _getActiveRequests: requests } = process;
 	const closes = /\.node$/;
 	const isOurs = (name, value) => Object.getOwnPropertyDescriptor(process, name)?.value === value;
-	const isPlain = () => process._exiting === true && isOurs('reallyExit', reallyExit) && isOurs('emit', undefined) && process.emit === emit &&
+	const isPlain = () => isOurs('reallyExit', reallyExit) && isOurs('emit', undefined) && process.emit === emit &&
 		!Object.keys(Module._cache).some((file) => closes.test(file)) && !process.moduleLoadList.includes('NativeModule sqlite');
+	/* Nobody is left who does something: no write of files that is under way in a thread, no child that may still print. */
+	const isAlone = () => requests().length === 0 && !process.moduleLoadList.includes('NativeModule child_process');
 	const end = (code) => {
-		if (code === 0)
-			reallyExit(0);
+		if (code !== 0)
+			return;
+		if (isAlone())
+			kill(pid, END_SIGNAL);
+		reallyExit(0);
 	};
 
 	process._events = new Proxy(process._events, {
 		get(events, name) {
 			const listener = events[name];
-			return listener === undefined && name === 'exit' && isPlain() ? end : listener;
+			return listener === undefined && name === 'exit' && process._exiting === true && isPlain() ? end : listener;
 		},
 	});
+	isPlain();
+	isAlone();
+	end();
+	process.emit('exit');
 }
 
 /* While there is time. Gives the block that the feed is read into. */
-function prepare(fs) {
+function prepare(fs, wait) {
 	delete process.env.BELLJAR_WAIT;
 	// Most programs write: what process.stdout will load is loaded while there is time. The streams themselves are made by the program's
 	// first use as ever, since making them changes the descriptors' flags, which its children would see.
 	require('net');
 	require('tty');
 	const block = Buffer.allocUnsafeSlow(BLOCK_SIZE);
-	try {
-		practise(fs, block);
-	} catch {
-		// a node that is made otherwise: it will be slower
+	if (wait === PRACTISE) {
+		try {
+			practise(fs, block);
+		} catch {
+			// a node that is made otherwise: it will be slower
+		}
 	}
 	endAtOnce();
 	return block;
@@ -397,7 +447,11 @@ function hide() {
 	const option = `--require=${__filename}`;
 
 	process.execArgv = process.execArgv.filter((word) => word !== option);
-	delete require.cache[__filename];
+	forget();
+}
+
+function forget() {
+	delete Module._cache[__filename];
 	for (const key of Object.keys(Module._pathCache))
 		if (key.startsWith(`${__filename}\0`))
 			delete Module._pathCache[key];
@@ -407,8 +461,9 @@ function hide() {
 if (process.mainModule !== module) {
 	showCpus();
 	const fs = require('fs');
-	const awaited = process.env.BELLJAR_WAIT === '1' && isAwaited(fs);
-	const block = awaited && prepare(fs);
+	const wait = process.env.BELLJAR_WAIT;
+	const awaited = (wait === WAIT || wait === PRACTISE) && isAwaited(fs);
+	const block = awaited && prepare(fs, wait);
 	hide();
 	if (awaited)
 		waitForRequest(fs, block);
