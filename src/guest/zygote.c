@@ -197,6 +197,9 @@ static bool serves(const struct feed_plan *plan)
 	bool yes = true;
 	DIR *dir;
 
+	/* Most requests are one program. */
+	if (plan->entries == 1 && strcmp(argv1, MAIN_FILE) == 0)
+		return true;
 	snprintf(folder, sizeof(folder), "%.*s", slash && slash > file ? (int)(slash - file) : 1, slash ? file : ".");
 	dir = opendir(folder);
 	while (dir && yes && (d = readdir(dir))) {

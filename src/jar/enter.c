@@ -97,6 +97,8 @@ static int set_limit(int which, const char *name, rlim_t value, struct err *e)
 	/* Raising a hard limit needs a privilege of the host's: keep the smaller. */
 	if (now.rlim_max != RLIM_INFINITY && want.rlim_max > now.rlim_max)
 		want.rlim_cur = want.rlim_max = now.rlim_max;
+	if (now.rlim_cur == want.rlim_cur && now.rlim_max == want.rlim_max)
+		return 0;
 	if (setrlimit(which, &want) < 0)
 		return err_sys(e, "set limit %s", name);
 	/* Under a zygote's filter that did nothing: the keeper has set it before (kernel/dumps.h), and we make sure. */
@@ -105,35 +107,53 @@ static int set_limit(int which, const char *name, rlim_t value, struct err *e)
 	return 0;
 }
 
-static int enter_rlimits(void *p, struct err *e)
+struct limit {
+	int which;
+	const char *name;
+	rlim_t value;
+};
+
+static int set_limits(const struct limit *l, size_t n, struct err *e)
 {
-	struct jar_limits *l = &((struct enter_ctx *)p)->j->limits;
-	const struct {
-		int which;
-		const char *name;
-		rlim_t value;
-	} table[] = {
+	for (size_t i = 0; i < n; i++)
+		if (set_limit(l[i].which, l[i].name, l[i].value, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* The same in every jar. */
+static int enter_limits(void *p, struct err *e)
+{
+	static const struct limit table[] = {
 		/* 1, not 0: the kernel then starts no pipe helper of core_pattern either (KS-18). */
 		{ RLIMIT_CORE, "core", 1 },
-		/* NOFILE comes later: what is needed until then may be more. */
-		/* Threads and processes; cgroups count them better, this holds where there are none. */
-		{ RLIMIT_NPROC, "nproc", l->nproc },
-		/* Past the disk budget: real data meets ENOSPC first, sparse giants meet EFBIG. */
-		{ RLIMIT_FSIZE, "fsize", l->disk_bytes * 4 },
 		{ RLIMIT_MEMLOCK, "memlock", 8 << 20 },
 		{ RLIMIT_MSGQUEUE, "msgqueue", 819200 },
 		{ RLIMIT_SIGPENDING, "sigpending", 1024 },
 		{ RLIMIT_NICE, "nice", 0 },
 		{ RLIMIT_RTPRIO, "rtprio", 0 },
 		{ RLIMIT_RTTIME, "rttime", 1000000 },
+	};
+
+	(void)p;
+	return set_limits(table, sizeof(table) / sizeof(table[0]), e);
+}
+
+/* Those that the request has a say in. */
+static int enter_rlimits(void *p, struct err *e)
+{
+	struct jar_limits *l = &((struct enter_ctx *)p)->j->limits;
+	const struct limit table[] = {
+		/* NOFILE comes later: what is needed until then may be more. */
+		/* Threads and processes; cgroups count them better, this holds where there are none. */
+		{ RLIMIT_NPROC, "nproc", l->nproc },
+		/* Past the disk budget: real data meets ENOSPC first, sparse giants meet EFBIG. */
+		{ RLIMIT_FSIZE, "fsize", l->disk_bytes * 4 },
 		{ RLIMIT_DATA, "data", l->data_bytes ? l->data_bytes : RLIM_INFINITY },
 		{ RLIMIT_CPU, "cpu", l->cpu_ms ? l->cpu_ms / 1000 + 2 : RLIM_INFINITY },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (set_limit(table[i].which, table[i].name, table[i].value, e) < 0)
-			return -1;
-	return 0;
+	return set_limits(table, sizeof(table) / sizeof(table[0]), e);
 }
 
 static int enter_nofile(void *p, struct err *e)
@@ -455,6 +475,7 @@ const struct step enter_steps[] = {
 	{ "guest-session", "setsid", enter_session },
 	{ "guest-cgroupns", NULL, enter_cgroupns },
 	{ "guest-namespaces", NULL, enter_namespaces },
+	{ "guest-limits", "rlimits", enter_limits },
 	{ "guest-rlimits", "rlimits", enter_rlimits },
 	{ "guest-groups", "groups", enter_groups },
 	{ "guest-ids", "ids", enter_ids },
@@ -557,6 +578,9 @@ static int warm_wait(void *p, struct err *e)
 	unsigned count;
 	int fds[5];
 
+	c->workspace = open("/workspace", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->workspace < 0)
+		return err_sys(e, "open the workspace");
 	if (fd_send(c->report, &r, REPORT_SHORT, NULL, 0) < 0)
 		_exit(0);
 	/* A keeper that is gone wants nothing any more. */
@@ -572,9 +596,6 @@ static int warm_wait(void *p, struct err *e)
 		if (c->report < 0 || dup2(fds[4], FD_REPORT) < 0)
 			return err_sys(e, "take the program's own feed");
 	}
-	c->workspace = open("/workspace", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (c->workspace < 0)
-		return err_sys(e, "open the workspace");
 	return 0;
 }
 
@@ -606,6 +627,7 @@ const struct step warm_enter_steps[] = {
 	{ "guest-session", "setsid", enter_session },
 	{ "guest-namespaces", NULL, warm_namespaces },
 	{ "guest-clean", NULL, warm_clean },
+	{ "guest-limits", "rlimits", enter_limits },
 	{ "guest-groups", "groups", enter_groups },
 	{ "guest-ids", "ids", enter_ids },
 	{ "guest-bounding", "bounding", enter_bounding },

@@ -156,6 +156,7 @@ static int read_record(int in, int root, const struct feed_rec *r, struct feed_p
 		name[r->name_len] = '\0';
 		if (!feed_name_ok(name, r->name_len))
 			return err_set(e, ERR_INTERNAL, "the feed holds a name that leaves its folder");
+		out->entries++;
 		return make_entry(in, root, r, name, e);
 	case FEED_ARGV:
 		return read_words(in, r->size, &out->argv_words, &out->argv_len, e);

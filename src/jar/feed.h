@@ -48,6 +48,7 @@ struct feed_plan {
 	char *argv_words, *env_words; /* inside the arena */
 	uint64_t argv_len, env_len;
 	char cwd[FEED_NAME_MAX];
+	unsigned entries; /* files, folders and links that were made */
 	bool go;
 };
 

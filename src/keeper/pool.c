@@ -841,8 +841,8 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 }
 
 /*
- * A node that waited says that it ends with 0, and is blocked in the kernel since. That is its end: taking a process of its size apart takes as long as a short program.
- * It could have said the same by exiting, and it is killed: whoever lies here gains nothing.
+ * An interpreter that waited says that it ends with 0, and is blocked in the kernel since. That is its end: taking a process of its size apart takes as long as a short
+ * program. It could have said the same by exiting, and it is killed: whoever lies here gains nothing.
  */
 static void guest_ends(struct place *s)
 {
@@ -1300,13 +1300,13 @@ static void on_node(struct place *s)
 	s->until_ns = 0;
 }
 
-/* The first thread of a node that waited: others have other numbers. */
-static struct place *node_of(unsigned shelf, pid_t pid)
+/* The first thread of an interpreter that waited: others have other numbers. */
+static struct place *interpreter_of(unsigned shelf, pid_t pid)
 {
 	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
 
-		if (s->state == RUNNING && s->shelf == shelf && s->kind == POOL_NODE && s->guest == pid)
+		if (s->state == RUNNING && s->shelf == shelf && (s->kind == POOL_NODE || s->kind == POOL_PYTHON) && s->guest == pid)
 			return s;
 	}
 	return NULL;
@@ -1323,10 +1323,12 @@ static void on_notify(int *listener, unsigned shelf)
 			unwatch(listener);
 		return;
 	}
-	s = seccomp_is_end(&ev) ? node_of(shelf, (pid_t)ev.pid) : NULL;
+	s = seccomp_is_end(&ev) ? interpreter_of(shelf, (pid_t)ev.pid) : NULL;
 	if (s) {
-		/* One that is being ended ends by that. */
-		if (!s->ended_by)
+		/* A jar that is used again waits for its end, which then comes at once. */
+		if (p.want.recycle && s->kind != POOL_NODE)
+			seccomp_go_on(*listener, &ev);
+		else if (!s->ended_by) /* who is being ended ends by that */
 			guest_ends(s);
 		return;
 	}

@@ -58,7 +58,7 @@ int seccomp_read_event(int listener, struct seccomp_event *out);
 /* Whether it is a start of a program, which seccomp_go_on() lets the kernel decide on: all else that is reported ends in death. */
 bool seccomp_is_start(const struct seccomp_event *ev);
 void seccomp_go_on(int listener, const struct seccomp_event *ev);
-/* kill() with a signal that does not exist: the caller says that it ends with 0 (src/guest/node/preload.js). Its supervisor decides whether that is so. */
+/* kill() with a signal that does not exist: the caller says that it ends with 0 (src/guest/finish.c, node/preload.js). Its supervisor decides whether that is so. */
 #define SECCOMP_END_SIGNAL 0x626a656eU
 bool seccomp_is_end(const struct seccomp_event *ev);
 /* Whether its caller still waits: else what was read of that process meanwhile may be another's. */

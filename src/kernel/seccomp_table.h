@@ -75,7 +75,7 @@ ALLOW(setuid) ALLOW(sigaltstack) ALLOW(sysinfo) ALLOW(tgkill) ALLOW(time) ALLOW(
 ALLOW(timer_getoverrun) ALLOW(timer_gettime) ALLOW(timer_settime) ALLOW(times) ALLOW(tkill) ALLOW(uname) ALLOW(vfork)
 ALLOW(wait4) ALLOW(waitid)
 ALLOW(landlock_add_rule) ALLOW(landlock_create_ruleset) ALLOW(landlock_restrict_self) ALLOW(seccomp)
-/* A signal that does not exist (SECCOMP_END_SIGNAL): how a node that waited says that it ends with 0. From anybody else it is as the kill set. */
+/* A signal that does not exist (SECCOMP_END_SIGNAL): how an interpreter that waited says that it ends with 0. From anybody else it is as the kill set. */
 WHEN(kill, ACT_NOTIFY, ARG(1, ~0U, 0x626a656eU)) ALLOW(kill)
 /* init shares the guest's id where only one could be had: its limits are not the guest's to set. */
 WHEN(prlimit64, ACT_EPERM, ARG(0, ~0U, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that waited says that it ends with 0, by a signal that does not exist (src/kernel/seccomp.h), and is killed. Nobody else can say so."""
+"""An interpreter that waited says that it ends with 0, by a signal that does not exist (src/kernel/seccomp.h), and is killed. Nobody else can say so."""
 import json
 
 import pytest
@@ -69,14 +69,42 @@ def cmdline(pid):
 @pytest.mark.parametrize("language,code", [
     ("node", f"new (require('worker_threads').Worker)(\"require('process')._kill(process.pid, {WORD})\", {{ eval: true }}); setInterval(() => {{ }}, 1000)"),
     ("node", f"require('child_process').execFile('/usr/bin/python3', ['-c', 'import os; os.kill(1, {WORD})']); setInterval(() => {{ }}, 1000)"),
-    ("python", f"import os; os.kill(os.getpid(), {WORD}); print('after')"),
-    ("python", f"import ctypes; ctypes.CDLL(None).syscall(62, 0, (7 << 32) + {WORD}); print('after')"),
-], ids=["a thread", "a child", "python", "high half"])
+    ("python", f"import os, threading; threading.Thread(target=os.kill, args=(os.getpid(), {WORD})).start(); print('after')"),
+    ("python", f"import os\nif os.fork() == 0: os.kill(1, {WORD})\nos.wait(); print('after')"),
+    ("bash", f"kill -{WORD} $$ || /usr/bin/python3 -c 'import os; os.kill(1, {WORD})'; echo after"),
+], ids=["a thread", "a child", "a thread of python", "a child of python", "a program"])
 def test_the_word_of_others(batch, language, code):
     """As the kill set: the jar ends, and the result says by what."""
     r = warm(batch, code, language)
     assert (r["status"], r["reason"], r["stdout"]) == ("killed", "syscall", ""), r
     assert r["evidence"]["syscall"]["name"] == "kill"
+
+
+@pytest.mark.parametrize("code", [f"import os; print(1, flush=True); os.kill(os.getpid(), {WORD}); print('after')",
+                                  f"import ctypes; print(1, flush=True); ctypes.CDLL(None).syscall(62, 0, (7 << 32) + {WORD}); print('after')"], ids=["plain", "high half"])
+def test_the_word_of_python(batch, code):
+    r = warm(batch, code, "python")
+    assert (r["status"], r["reason"], r["exit_code"], r["stdout"]) == ("completed", "exited", 0, "1\n"), r
+    assert r["evidence"]["ended_by"] == "itself" and r["max_memory_mb"] > 0 and r["cpu_s"] > 0
+
+
+def test_a_plain_end_of_python(batch):
+    """The control: files are there, output is whole, what was registered has run, those left behind die; another status is told by the kernel."""
+    code = "import atexit, os\nopen('o', 'w').write('x')\natexit.register(print, 'last')\nif os.fork() == 0: os.execv('/bin/sleep', ['sleep', '500'])\nprint('a' * 50000)"
+    r = warm(batch, code, "python", get=["o"])
+    assert r["exit_code"] == 0 and r["stdout"] == "a" * 50000 + "\nlast\n" and "o" in {f["path"].split("/")[-1] for f in r["files"]}, r
+    assert wait_until(lambda: not [p for p in harness.descendants(batch.p.pid) if b"sleep\x00500" in cmdline(p)], seconds(10))
+    assert warm(batch, "raise SystemExit(3)", "python")["exit_code"] == 3
+
+
+def test_the_word_in_a_jar_that_is_used_again():
+    """It would have to wait for the end: there the word says nothing."""
+    need_batch()
+    with Batch("-j", "1", "--recycle") as b:
+        r = warm(b, f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: print(e.errno)", "python")
+        assert (r["exit_code"], r["stdout"]) == (0, "22\n"), r
+        assert [b.run({"language": "python", "code": "print(1)"})["stdout"] for _ in range(20)] == ["1\n"] * 20
+        assert b.close() == 0
 
 
 def test_the_word_in_a_cold_jar():
