@@ -873,7 +873,9 @@ static bool suits(const struct place *s, const struct run *r)
 {
 	if (r->kind != POOL_NODE)
 		return s->kind == r->kind;
-	return s->kind == POOL_EXEC || (s->kind == POOL_NODE && boots_like(&s->booted, &r->limits));
+	/* Without a memory cgroup the limit is one of those that are set at the start. */
+	return s->kind == POOL_EXEC || (s->kind == POOL_NODE && boots_like(&s->booted, &r->limits) &&
+					(s->cg.dir[CGROUP_MEMORY] >= 0 || s->booted.memory_bytes == r->limits.memory_bytes));
 }
 
 static void take_pending(unsigned i)

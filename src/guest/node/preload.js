@@ -353,7 +353,8 @@ function practise(fs, block) {
 /*
  * A program whose event loop is empty, which nobody asked to hear of the end and which ends with 0 ends as process.exit() does: the heap is not
  * taken apart first. Node looks for listeners of 'exit' in process._events then; what it finds is our end instead of nothing. Not where
- * somebody stands between (signal-exit, domain), and not with native modules or databases, which may have something to do at the end.
+ * somebody stands between (signal-exit, domain), and not with native modules or databases, which may have something to do at the end. Where nothing is
+ * under way it says so to the keeper, and does not come back from that; anywhere else than in a warm jar the call fails.
  */
 function endAtOnce() {
 	const { emit, reallyExit, pid, _kill: kill, _getActiveRequests: requests } = process;
