@@ -271,7 +271,7 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
 	j->spec = msg->spec;
 	if (step_point("jar-users", e) < 0 ||
-	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 ||
+	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 || (j->spec.flags & JAR_GRADING && root_grading(j->root, e) < 0) ||
 	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-allow", e) < 0 ||
 	    resolve_allow(m, j->spec.flags & JAR_CACHE ? fds[j->spec.bind_count] : -1, e) < 0 || step_point("jar-disk", e) < 0)
 		return -1;

@@ -21,7 +21,8 @@ enum jar_flag {
 	JAR_DEGRADED = 1 << 2, /* start although a guard is missing on this host */
 	JAR_ALLOW = 1 << 3,    /* only the programs of `allow` can be started */
 	JAR_CACHE = 1 << 4,    /* with JAR_ALLOW: the last descriptor is a file where the maker may remember what it found (programs.h) */
-	JAR_FLAGS = (1 << 5) - 1,
+	JAR_GRADING = 1 << 5,  /* with what grades in /etc/belljar (root.h) */
+	JAR_FLAGS = (1 << 6) - 1,
 };
 
 struct jar_limits {

@@ -107,7 +107,8 @@ int space_own(const char *const *names, int count, int *out, struct err *e)
 	auto_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0), dir = -1;
 
 	for (int i = 0; i < count; i++) {
-		out[i] = self < 0 ? -1 : ioctl(self, (int)pidfd_get(names[i]));
+		/* The kernel wants a third argument of 0, and would take whatever is there for one. */
+		out[i] = self < 0 ? -1 : ioctl(self, (int)pidfd_get(names[i]), 0);
 		if (out[i] >= 0)
 			continue;
 		if (dir < 0)
