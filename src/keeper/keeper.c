@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "jar/maker.h"
 #include "jar/root.h"
 #include "jar/shelf.h"
+#include "keeper/keeper.h"
 #include "keeper/pool.h"
 #include "keeper/proto.h"
 #include "keeper/scan.h"
@@ -613,12 +615,17 @@ static int prepare(struct keeper *k, struct err *e)
 	char dir[256];
 
 	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
-	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0)
+	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_take(&k->slot, dir, e) < 0)
 		return -1;
-	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. */
+	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. Nothing foreign comes near it before all of
+	 * this is done: so the ids can be looked up meanwhile, too. */
 	if (cgroup_is_unified())
-		return make_cgroups(k, e) < 0 ? -1 : start_maker(k, e);
-	if (start_maker(k, e) < 0 || make_cgroups(k, e) < 0)
+		return make_cgroups(k, e) < 0 || start_maker(k, e) < 0 ? -1 : slot_check(&k->slot, e);
+	if (start_maker(k, e) < 0)
+		return -1;
+	/* It is who everybody waits for: should there be only this CPU, it goes first. */
+	sched_yield();
+	if (slot_check(&k->slot, e) < 0 || make_cgroups(k, e) < 0)
 		return -1;
 	if (!cgroup_has_v2(&k->cg_host))
 		return 0;
@@ -664,7 +671,7 @@ static int print_steps(void)
 }
 #endif
 
-int main(int argc, char **argv)
+int keeper_main(int argc, char **argv)
 {
 	static struct keeper k = { .front = KEEPER_FD, .maker = { .sock = -1 }, .init_pidfd = -1, .guest_pidfd = -1 };
 	struct err e = { 0 };
