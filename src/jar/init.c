@@ -86,13 +86,7 @@ static int init_proc(void *p, struct err *e)
 
 static int init_devpts(void *p, struct err *e)
 {
-	struct init_ctx *c = p;
-	static const struct mount_opt opts[] = {
-		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { NULL, NULL },
-	};
-	auto_close int mnt = mount_new("devpts", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
-
-	return mnt < 0 ? -1 : mount_attach(mnt, c->j->root, "dev/pts", e);
+	return root_devpts(((struct init_ctx *)p)->j->root, e);
 }
 
 static int init_data(void *p, struct err *e)
@@ -202,7 +196,6 @@ static int init_userns(void *p, struct err *e)
 
 	if (setns(c->j->user, CLONE_NEWUSER) < 0)
 		return err_sys(e, "enter the guest's user namespace");
-	c->spaces[SPACE_USER] = c->j->user;
 	return set_shares(c->sys, c->j->ids.shared_quota, e);
 }
 
@@ -255,15 +248,27 @@ static int init_signals(void *p, struct err *e)
 	return 0;
 }
 
-/* The jar is ready: to the guest that may be waiting already, and to the maker for those that come later. Init keeps its two channels
+/* The jar can be entered, by the guest that may be waiting already: it gives its rights away while we do. */
+static int init_gate(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	char byte = GATE_READY;
+
+	c->spaces[SPACE_USER] = c->j->user;
+	if (fd_send(c->j->gate[1], &byte, 1, c->spaces, SPACES) < 0)
+		return err_sys(e, "open the jar's gate");
+	return 0;
+}
+
+/* Nothing of ours is left to be had: so the guest may go on, and the maker gets what those who come later need. Init keeps its two channels
  * and nothing else. */
 static int init_hand_over(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 	struct jar_report r = { .type = REPORT_READY };
-	char byte = GATE_READY;
+	char byte = GATE_DONE;
 
-	if (fd_send(c->j->gate[1], &byte, 1, c->spaces, SPACES) < 0 || fd_send(c->report, &r, sizeof(r), c->spaces, SPACES) < 0)
+	if (fd_send(c->j->gate[1], &byte, 1, NULL, 0) < 0 || fd_send(c->report, &r, sizeof(r), c->spaces, SPACES) < 0)
 		return err_sys(e, "hand the jar over");
 	if (dup3(c->control, 0, O_CLOEXEC) < 0 || dup3(c->report, 1, O_CLOEXEC) < 0 || sys_close_range(2, ~0U, 0) < 0)
 		return err_sys(e, "close init's descriptors");
@@ -278,7 +283,6 @@ const struct step init_steps[] = {
 	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
 	{ "jar-fence", NULL, init_fence },
-	{ "jar-devpts", NULL, init_devpts },
 	{ "jar-data", NULL, init_data },
 	{ "jar-binds", NULL, init_binds },
 	{ "jar-fence-binds", NULL, init_fence_binds },
@@ -287,6 +291,7 @@ const struct step init_steps[] = {
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
 	{ "init-spaces", NULL, init_open_spaces },
+	{ "init-gate", NULL, init_gate },
 	{ "init-userns", NULL, init_userns },
 	{ "init-ids", "init_uid", init_ids },
 	{ "init-caps", NULL, init_caps },
@@ -339,7 +344,7 @@ static int warm_ruleset(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 
-	c->own[OWN_LANDLOCK] = c->j->landlock_abi ? jar_landlock(c->j, e) : -1;
+	c->own[OWN_LANDLOCK] = c->j->landlock_abi ? jar_landlock(c->j, c->j->root, -1, e) : -1;
 	return c->j->landlock_abi && c->own[OWN_LANDLOCK] < 0 ? -1 : 0;
 }
 

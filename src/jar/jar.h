@@ -58,7 +58,8 @@ struct jar {
 	unsigned task_count;
 };
 
-enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
+/* On the gate: the jar's namespaces can be entered; init has given everything away, so that foreign bytes may come. */
+enum { GATE_READY = 'r', GATE_DONE = 'd', CONTROL_SCRUB = 's' };
 
 /* The namespaces that a guest enters, as init hands them over: through its pidfd one would need the right to trace it, and init is
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
@@ -70,7 +71,8 @@ enum jar_report_type {
 	REPORT_COLD,	/* this request needs an interpreter of its own: nothing of it ran */
 };
 
-/* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper and leave `err` out where there is none. */
+/* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper. `err` is left out where there is none (but not by
+ * init). */
 struct jar_report {
 	uint32_t type;
 	uint64_t at_ns; /* REPORT_EXEC: when; REPORT_READY of a warm jar: bits 1 << OWN_..., which descriptors came */
@@ -78,8 +80,13 @@ struct jar_report {
 };
 #define REPORT_SHORT offsetof(struct jar_report, err)
 
-/* The jar's Landlock ruleset, from inside it; -1 on failure. */
-int jar_landlock(const struct jar *j, struct err *e);
+/*
+ * The jar's Landlock ruleset, with the rules of what every jar has; -1 on failure. Rules go by what is there, not by how it is reached: so they can be made
+ * with the template and the data file system, before there is a jar. `data` is -1 where `root` shows its folders.
+ */
+int jar_landlock(const struct jar *j, int root, int data, struct err *e);
+/* Adds the rules of what this one has besides, from inside it. */
+int jar_landlock_own(const struct jar *j, int set, struct err *e);
 /* The number init has inside U2. */
 uint32_t jar_init_uid(uint32_t guest_uid);
 

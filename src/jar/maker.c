@@ -26,10 +26,18 @@
 #include "kernel/space.h"
 #include "kernel/sys.h"
 
+/*
+ * A short program is over before anybody could do anything about what it says on its way: whoever is woken for it takes the CPU from it. So for a moment after
+ * its birth only its end is looked for. What it said by then is read when that moment is over, or it is.
+ */
+#define QUIET_NS (3 * NS_PER_MS)
+
 struct guest {
 	pid_t pid;
 	int pidfd, report, listener;
+	uint64_t born_ns, exec_ns; /* when it says that it executes, held against our clock */
 	bool exec, started; /* it said that it executes; it did */
+	bool quiet;
 };
 
 struct maker {
@@ -38,6 +46,7 @@ struct maker {
 	struct space_ahead ahead;
 	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
 	bool made;
+	bool said_made;
 	bool ready_used; /* init's own gate byte went to the first guest */
 	struct guest guest;
 	struct starts starts;
@@ -96,22 +105,49 @@ static int maker_root(void *p, struct err *e)
 	return m->jar.root < 0 ? -1 : 0;
 }
 
+/* One maker, one jar: so it can be in the template. */
+static int maker_devpts(void *p, struct err *e)
+{
+	return root_devpts(((struct maker *)p)->jar.root, e);
+}
+
 const struct step maker_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
 	{ "maker-spaces", NULL, maker_spaces },
 	{ "maker-private", NULL, maker_private },
 	{ "maker-root", NULL, maker_root },
+	{ "maker-devpts", NULL, maker_devpts },
 };
 const size_t maker_step_count = sizeof(maker_steps) / sizeof(maker_steps[0]);
 
 /* ---- talking to the keeper ---- */
 
+size_t maker_msg_len(const struct maker_msg *msg)
+{
+	static const size_t parts[] = {
+		[MAKER_START] = sizeof(msg->limits), [MAKER_EXPORT] = sizeof(msg->export), [MAKER_MADE] = sizeof(msg->facts),
+		[MAKER_STARTED] = sizeof(msg->evidence), [MAKER_EXITED] = sizeof(msg->evidence), [MAKER_SYSCALL] = sizeof(msg->evidence),
+		[MAKER_DENIED] = sizeof(msg->denied), [MAKER_FAILED] = sizeof(msg->err),
+	};
+
+	if (msg->type < MAKER_MAKE || msg->type > MAKER_FAILED)
+		return 0;
+	return offsetof(struct maker_msg, spec) + (msg->type == MAKER_MAKE ? jar_spec_len(&msg->spec) : parts[msg->type]);
+}
+
+bool maker_msg_whole(const struct maker_msg *msg, size_t len)
+{
+	if (len < offsetof(struct maker_msg, spec) || msg->type < MAKER_MAKE)
+		return false;
+	return msg->type == MAKER_MAKE ? jar_spec_whole(&msg->spec, len - offsetof(struct maker_msg, spec)) : len == maker_msg_len(msg);
+}
+
 static void say(struct maker *m, struct maker_msg *msg, uint32_t type, const int *fds, unsigned nfds)
 {
 	msg->type = type;
 	/* A keeper that does not listen is dead: so are we. */
-	if (fd_send(m->sock, msg, sizeof(*msg), fds, nfds) < 0)
+	if (fd_send(m->sock, msg, maker_msg_len(msg), fds, nfds) < 0)
 		_exit(1);
 }
 
@@ -269,7 +305,7 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 
 	if (m->made || j->data >= 0)
 		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
-	j->spec = msg->spec;
+	memcpy(&j->spec, &msg->spec, jar_spec_len(&msg->spec));
 	if (step_point("jar-users", e) < 0 ||
 	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 || (j->spec.flags & JAR_GRADING && root_grading(j->root, e) < 0) ||
 	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-allow", e) < 0 ||
@@ -278,26 +314,40 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
 	if (j->data < 0 || take_spaces(m, e) < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
 		return -1;
-	space_reap(&m->ahead);
 	m->made = true;
+	m->said_made = false;
 	return 0;
 }
+
+static void say_made(struct maker *m)
+{
+	static struct maker_msg out;
+	int send[2] = { m->jar.init_pidfd, m->jar.data };
+
+	if (!m->made || m->said_made)
+		return;
+	m->said_made = true;
+	out.facts.missing = m->jar.missing;
+	out.facts.landlock_abi = m->jar.landlock_abi;
+	say(m, &out, MAKER_MADE, send, 2);
+	space_reap(&m->ahead);
+}
+
+static void on_keeper(struct maker *m);
 
 static void on_make(struct maker *m, const struct maker_msg *msg, int *fds)
 {
 	struct err e = { 0 };
-	struct maker_msg out = { 0 };
-	int send[2];
+	struct pollfd more = { m->sock, POLLIN, 0 };
 
 	if (make_jar(m, msg, fds, &e) < 0) {
 		say_failed(m, &e);
 		return;
 	}
-	out.facts.missing = m->jar.missing;
-	out.facts.landlock_abi = m->jar.landlock_abi;
-	send[0] = m->jar.init_pidfd;
-	send[1] = m->jar.data;
-	say(m, &out, MAKER_MADE, send, 2);
+	/* Mostly the first guest is asked for already: it comes into the world before anybody hears of its jar. */
+	if (poll(&more, 1, 0) > 0)
+		on_keeper(m);
+	say_made(m);
 }
 
 /* ---- starting a guest ---- */
@@ -313,11 +363,11 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 	if (g->pidfd >= 0)
 		return err_set(e, ERR_INTERNAL, "a guest runs already");
 	if (m->ready_used) {
-		char ready = GATE_READY;
+		const char ready = GATE_READY, done = GATE_DONE;
 
 		/* The jar has long been ready: a fresh gate says so itself. */
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
-		    fd_send(j->gate[1], &ready, 1, m->space_fds, SPACES) < 0)
+		    fd_send(j->gate[1], &ready, 1, m->space_fds, SPACES) < 0 || fd_send(j->gate[1], &done, 1, NULL, 0) < 0)
 			return err_sys(e, "make a gate");
 	}
 	m->ready_used = true;
@@ -327,6 +377,9 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 		return err_sys(e, "make a report channel");
 	/* Born in the jar's pid namespace, as all our children since init. */
 	starts_init(&m->starts, j->allow);
+	g->born_ns = clock_mono_ns();
+	/* Starts under an allow-list wait for us. */
+	g->quiet = !j->allow;
 	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
@@ -344,14 +397,16 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
 {
 	struct err e = { 0 };
-	struct maker_msg out = { 0 };
+	static struct maker_msg out;
 
 	m->jar.limits = msg->limits;
 	m->guest.started = m->guest.exec = false;
 	if (step_point("guest-clone", &e) < 0 || clone_guest(m, msg, fds, &e) < 0) {
+		say_made(m);
 		say_failed(m, &e);
 		return;
 	}
+	say_made(m);
 	say(m, &out, MAKER_GUEST, &m->guest.pidfd, 1);
 	close(m->jar.gate[0]);
 	close(m->jar.gate[1]);
@@ -437,19 +492,23 @@ static void on_guest_report(struct maker *m)
 {
 	struct guest *g = &m->guest;
 	struct jar_report r;
-	struct maker_msg out = { 0 };
+	static struct maker_msg out;
 	unsigned nfds;
 	int fd = -1;
 	ssize_t n = fd_recv(g->report, &r, sizeof(r), &fd, 1, &nfds);
 
-	if (n == sizeof(r) && r.type == REPORT_LISTENER) {
+	if (n == REPORT_SHORT && r.type == REPORT_LISTENER) {
 		fd_close(&g->listener);
 		g->listener = fd;
 		return;
 	}
 	fd_close(&fd);
-	if (n == sizeof(r) && r.type == REPORT_EXEC) {
+	if (n == REPORT_SHORT && r.type == REPORT_EXEC) {
+		uint64_t now = clock_mono_ns();
+
 		g->exec = true;
+		/* It has read foreign bytes by now: it does not choose the time from which it is counted. */
+		g->exec_ns = r.at_ns < g->born_ns ? g->born_ns : r.at_ns > now ? now : r.at_ns;
 		return;
 	}
 	fd_close(&g->report);
@@ -461,7 +520,7 @@ static void on_guest_report(struct maker *m)
 	 * pidfd tells) and never was a guest. */
 	if (!g->exec)
 		return;
-	out.evidence.started_ns = clock_mono_ns();
+	out.evidence.started_ns = g->exec_ns;
 	g->started = true;
 	say(m, &out, MAKER_STARTED, NULL, 0);
 }
@@ -500,20 +559,25 @@ static void on_guest_syscall(struct maker *m)
 static void on_guest_exit(struct maker *m)
 {
 	struct guest *g = &m->guest;
-	struct maker_msg out = { 0 };
+	struct pollfd init = { m->jar.init_report, POLLIN, 0 };
+	static struct maker_msg out;
 	struct rusage ru;
 	siginfo_t info = { 0 };
 
 	if (sys_waitid(P_PIDFD, g->pidfd, &info, WEXITED | WNOHANG, &ru) < 0 || !info.si_pid)
 		return;
-	/* Reports that are still unread come first: a failed step explains this exit. */
+	/* Reports that are still unread come first: a failed step explains this exit, and init's explains the guest's. */
+	while (m->jar.init_report >= 0 && poll(&init, 1, 0) > 0) {
+		on_init_report(m);
+		init.fd = m->jar.init_report;
+	}
 	while (g->report >= 0)
 		on_guest_report(m);
 	if (m->starts.denied.count || m->starts.denied.unseen) {
 		out.denied = m->starts.denied;
 		say(m, &out, MAKER_DENIED, NULL, 0);
-		memset(&out, 0, sizeof(out));
 	}
+	memset(&out.evidence, 0, sizeof(out.evidence));
 	out.evidence.ended_ns = clock_mono_ns();
 	out.evidence.code = info.si_code;
 	out.evidence.status = info.si_status;
@@ -543,8 +607,10 @@ static void on_keeper(struct maker *m)
 	unsigned nfds;
 	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX + 1, &nfds);
 
-	if (n != sizeof(msg) || msg.type < MAKER_MAKE || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
-	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_MAKE && nfds != msg.spec.bind_count + !!(msg.spec.flags & JAR_CACHE)) || (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
+	if (n < 0 || !maker_msg_whole(&msg, (size_t)n) || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
+	    nfds > ops[msg.type].max_fds ||
+	    (msg.type == MAKER_MAKE && nfds != msg.spec.bind_count + !!(msg.spec.flags & JAR_CACHE)) ||
+	    (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
 		_exit(0); /* init's death signal ends the jar */
 	switch (msg.type) {
 	case MAKER_MAKE:
@@ -595,6 +661,15 @@ void maker_main(int sock, const struct jar_ids *ids)
 		/* Too many starts in this second: they wait, all else does not. */
 		if (wait)
 			p[1].fd = -1;
+		if (m.guest.quiet && m.guest.pidfd >= 0) {
+			uint64_t age = clock_mono_ns() - m.guest.born_ns;
+
+			m.guest.quiet = age < QUIET_NS;
+			if (m.guest.quiet) {
+				p[0].fd = p[1].fd = p[3].fd = -1;
+				wait = (int)((QUIET_NS - age) / NS_PER_MS) + 1;
+			}
+		}
 		if (poll(p, 5, wait ? wait : -1) < 0)
 			continue;
 		if (p[0].revents && m.guest.report >= 0)

@@ -41,6 +41,11 @@ struct maker_msg {
 	};
 };
 
+/* Bytes of a message of this kind, as it is sent; 0: there is no such kind. MAKER_MAKE's counts must be in range. */
+size_t maker_msg_len(const struct maker_msg *msg);
+/* Whether `len` received bytes are one whole message. */
+bool maker_msg_whole(const struct maker_msg *msg, size_t len);
+
 /* Runs in the child of the keeper, in its fresh user, mount and uts namespace, after its maps were written. It stays in the host's
  * network namespace, where it has no rights: sockets it makes there are not to be seen from a jar (SV-02). Serves one jar at
  * a time until `sock` ends. Never returns. */

@@ -247,6 +247,16 @@ int root_build(const char **where, uint32_t *missing, struct err *e)
 	return take_fd(&root);
 }
 
+int root_devpts(int root, struct err *e)
+{
+	static const struct mount_opt opts[] = {
+		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { NULL, NULL },
+	};
+	auto_close int mnt = mount_new("devpts", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+
+	return mnt < 0 ? -1 : mount_attach(mnt, root, "dev/pts", e);
+}
+
 int root_grading(int root, struct err *e)
 {
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)

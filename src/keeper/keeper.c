@@ -66,6 +66,8 @@ struct keeper {
 	int guest_pidfd;
 	uint32_t ended_by; /* enum jar_ended: what we decided, the first decision */
 	bool running, last;
+	bool told_made; /* the front has its facts */
+	int signal;	/* to be passed on when the guest has begun; 0: none */
 	unsigned guests;
 	bool scrubbed; /* nothing of the guest before is left */
 	struct watch watch;
@@ -83,13 +85,6 @@ static void kill_jar(struct keeper *k)
 		sys_pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
 }
 
-static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
-{
-	ev->type = type;
-	/* A front that is gone is noticed by its socket's end. */
-	fd_send(k->front, ev, sizeof(*ev), NULL, 0);
-}
-
 /* All bytes, the union's padding too: what is sent is not our stack. */
 static struct keeper_event new_event(void)
 {
@@ -97,6 +92,27 @@ static struct keeper_event new_event(void)
 
 	memset(&ev, 0, sizeof(ev));
 	return ev;
+}
+
+/* The facts go out with the next event: the front is not to be woken while the guest wants the CPU. */
+static void tell_made(struct keeper *k)
+{
+	struct keeper_event ev = new_event();
+
+	if (!k->made || k->told_made)
+		return;
+	k->told_made = true;
+	ev.type = KEEPER_MADE;
+	ev.facts = k->facts;
+	fd_send(k->front, &ev, sizeof(ev), NULL, 0);
+}
+
+static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
+{
+	tell_made(k);
+	ev->type = type;
+	/* A front that is gone is noticed by its socket's end. */
+	fd_send(k->front, ev, sizeof(*ev), NULL, 0);
 }
 
 /* Something that was asked for did not happen: whatever there is of a jar ends. */
@@ -116,7 +132,7 @@ static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, con
 		     struct err *e)
 {
 	msg->type = type;
-	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, sizeof(*msg), fds, nfds) < 0)
+	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, maker_msg_len(msg), fds, nfds) < 0)
 		return err_set(e, ERR_INTERNAL, "the maker is gone");
 	return 0;
 }
@@ -202,10 +218,10 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 	if (!(r->spec.flags & JAR_DEGRADED) && check_guards(k, e) < 0)
 		return -1;
 	k->asked = true;
-	k->spec = r->spec;
+	memcpy(&k->spec, &r->spec, jar_spec_len(&r->spec));
 	if (k->cg.dir[CGROUP_PIDS] >= 0)
 		k->spec.pids = 0;
-	msg.spec = k->spec;
+	memcpy(&msg.spec, &k->spec, jar_spec_len(&k->spec));
 	if (k->slot.rootless)
 		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
 	msg.mounts = 1;
@@ -253,7 +269,11 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 		msg.v2 = 1;
 		all[nfds + msg.tasks] = v2;
 	}
-	return ask_maker(k, &msg, MAKER_START, all, nfds + msg.tasks + msg.v2, e);
+	if (ask_maker(k, &msg, MAKER_START, all, nfds + msg.tasks + msg.v2, e) < 0)
+		return -1;
+	/* Now, while there is nothing else to do. */
+	cgroup_open_counters(&k->cg, &k->cg_host);
+	return 0;
 }
 
 static int keeper_kill(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
@@ -274,7 +294,10 @@ static int keeper_signal(struct keeper *k, const void *req, int *fds, unsigned n
 	(void)fds, (void)nfds;
 	if (r->signal < 1 || r->signal >= NSIG)
 		return err_set(e, ERR_INTERNAL, "not a signal");
-	if (k->running && k->watch.started && k->guest_pidfd >= 0)
+	/* We may not have heard yet that it has begun; what is still being set up is not to be interrupted. */
+	if (k->running && !k->watch.started)
+		k->signal = (int)r->signal;
+	else if (k->running && k->guest_pidfd >= 0)
 		sys_pidfd_send_signal(k->guest_pidfd, (int)r->signal, NULL, 0);
 	return 0;
 }
@@ -316,7 +339,7 @@ static int keeper_export(struct keeper *k, const void *req, int *fds, unsigned n
 typedef int keeper_fn(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e);
 
 static const struct keeper_op {
-	size_t size;		   /* exact length; anything else drops the peer */
+	size_t size;		   /* exact length (of a specification, the longest); anything else drops the peer */
 	unsigned min_fds, max_fds; /* descriptors that must ride along */
 	keeper_fn *run;
 } keeper_ops[KEEPER_OPS] = {
@@ -347,7 +370,10 @@ static bool on_front(struct keeper *k)
 	if (n < (ssize_t)sizeof(req.op) || req.op == 0 || req.op >= KEEPER_OPS)
 		return false;
 	op = &keeper_ops[req.op];
-	if ((size_t)n != op->size || nfds < op->min_fds || nfds > op->max_fds)
+	if (req.op == KEEPER_MAKE ? n < (ssize_t)offsetof(struct keeper_make, spec) || !jar_spec_whole(&req.make.spec, (size_t)n - offsetof(struct keeper_make, spec))
+				  : (size_t)n != op->size)
+		return false;
+	if (nfds < op->min_fds || nfds > op->max_fds)
 		return false;
 	if (op->run(k, &req, fds, nfds, &e) < 0)
 		tell_failed(k, &e);
@@ -386,8 +412,6 @@ static void add_missing(struct keeper *k)
 
 static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 {
-	struct keeper_event ev = new_event();
-
 	k->init_pidfd = take_fd(&fds[0]);
 	k->watch.data = take_fd(&fds[1]);
 	k->facts = msg->facts;
@@ -395,36 +419,30 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 	k->made = true;
 	if (k->ended_by)
 		kill_jar(k);
-	ev.facts = k->facts;
-	tell(k, KEEPER_MADE, &ev);
 }
 
-static void on_guest(struct keeper *k, int *fds)
+static void on_guest(struct keeper *k, int *fds, pid_t pid)
 {
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
-	k->watch.guest_pid = scan_pidfd(k->guest_pidfd);
+	k->watch.guest_pid = pid;
 	if (k->ended_by)
 		kill_jar(k);
 }
 
 /* A maker that was taken over must not have us signal other processes of the host: what it calls a guest or an init runs under an id of
  * this slot. (A rootless keeper has no rights that its maker has not.) */
-static bool is_ours(struct keeper *k, int pidfd)
+static bool is_ours(struct keeper *k, int pidfd, pid_t *pid)
 {
-	pid_t pid = scan_pidfd(pidfd);
-
-	return k->slot.rootless || pid < 0 || scan_in_range(pid, k->slot.uids);
+	return scan_owner(pidfd, pid, k->slot.uids) || k->slot.rootless;
 }
 
 static void on_started(struct keeper *k, const struct maker_msg *msg)
 {
-	struct keeper_event ev = new_event();
-
-	ev.evidence.started_ns = msg->evidence.started_ns;
 	watch_started(&k->watch, msg->evidence.started_ns);
-	tell(k, KEEPER_STARTED, &ev);
-	cgroup_open_counters(&k->cg, &k->cg_host);
+	if (k->signal && k->running && k->guest_pidfd >= 0)
+		sys_pidfd_send_signal(k->guest_pidfd, k->signal, NULL, 0);
+	k->signal = 0;
 }
 
 static void on_exited(struct keeper *k, const struct maker_msg *msg)
@@ -464,20 +482,21 @@ static bool on_maker(struct keeper *k)
 	struct keeper_event ev = new_event();
 	int fds[2] = { -1, -1 };
 	unsigned nfds = 0;
+	pid_t pid;
 	ssize_t n = fd_recv(k->maker.sock, &msg, sizeof(msg), fds, 2, &nfds);
 
-	if (n != sizeof(msg))
+	if (n < 0 || !maker_msg_whole(&msg, (size_t)n))
 		return false;
 	switch (msg.type) {
 	case MAKER_MADE:
-		if (nfds != 2 || k->made || !is_ours(k, fds[0]))
+		if (nfds != 2 || k->made || !is_ours(k, fds[0], &pid))
 			return false;
 		on_made(k, &msg, fds);
 		break;
 	case MAKER_GUEST:
-		if (nfds != 1 || !is_ours(k, fds[0]))
+		if (nfds != 1 || !is_ours(k, fds[0], &pid))
 			return false;
-		on_guest(k, fds);
+		on_guest(k, fds, pid);
 		break;
 	case MAKER_STARTED:
 		on_started(k, &msg);

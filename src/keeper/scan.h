@@ -19,6 +19,8 @@ struct scan {
 pid_t scan_pidfd(int pidfd);
 /* True when the process runs under an id of the range, or is gone. */
 bool scan_in_range(pid_t pid, struct idmap_range uids);
+/* Both of the process behind a pidfd. */
+bool scan_owner(int pidfd, pid_t *pid, struct idmap_range uids);
 /* Looks at every process that is in the same pid namespace as `guest`. Polling: what lives between two looks is not seen. */
 void scan_jar(pid_t guest, struct scan *out);
 

@@ -96,7 +96,7 @@ static int direct_make(struct link *l, const struct request *req, bool keep, str
 	int fds[JAR_BINDS_MAX + 1];
 
 	(void)keep;
-	memset(&m, 0, sizeof(m));
+	memset(&m, 0, offsetof(struct keeper_make, spec.binds));
 	m.op = KEEPER_MAKE;
 	m.spec.uid = (uint32_t)req->uid;
 	m.spec.disk_bytes = req->limits.disk_bytes;
@@ -106,7 +106,9 @@ static int direct_make(struct link *l, const struct request *req, bool keep, str
 	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", req->hostname);
 	if (add_binds("--ro", &req->ro, false, &m.spec, fds, e) < 0 || add_binds("--layer", &req->layer, true, &m.spec, fds, e) < 0)
 		return -1;
-	return ask(l, &m, sizeof(m), fds, add_allow(&m.spec, req, fds), e);
+	unsigned count = add_allow(&m.spec, req, fds);
+
+	return ask(l, &m, offsetof(struct keeper_make, spec) + jar_spec_len(&m.spec), fds, count, e);
 }
 
 static int direct_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)
