@@ -4,7 +4,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +193,16 @@ static int check_guards(const struct keeper *k, struct err *e)
 	return 0;
 }
 
+static int make_cgroups(struct keeper *k, struct err *e)
+{
+	if (k->cg_made)
+		return 0;
+	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, (gid_t)-1, k->slot.uids.start, e) < 0)
+		return -1;
+	k->cg_made = true;
+	return 0;
+}
+
 /* What belongs to the owner of the folder belongs to the guest, in this jar's view of it: so it can be changed there, in the layer over it. */
 static int give_guest(const struct keeper *k, int mnt, struct err *e)
 {
@@ -219,13 +228,11 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		return -1;
 	k->asked = true;
 	memcpy(&k->spec, &r->spec, jar_spec_len(&r->spec));
-	if (k->cg.dir[CGROUP_PIDS] >= 0)
+	if (k->cg_host.ctl[CGROUP_PIDS].parent >= 0)
 		k->spec.pids = 0;
 	memcpy(&msg.spec, &k->spec, jar_spec_len(&k->spec));
-	if (k->slot.rootless)
-		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
-	msg.mounts = 1;
-	for (unsigned i = 0; i < k->spec.bind_count; i++) {
+	msg.mounts = !k->slot.rootless;
+	for (unsigned i = 0; i < k->spec.bind_count && msg.mounts; i++) {
 		int mnt = mount_copy(fds[i], "", false, ROOT_BIND_ATTR, e);
 
 		if (mnt < 0)
@@ -237,7 +244,8 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		close(fds[i]);
 		fds[i] = mnt;
 	}
-	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
+	/* The groups meanwhile. */
+	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e) < 0 ? -1 : make_cgroups(k, e);
 }
 
 static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
@@ -615,15 +623,6 @@ static int drop_rights(struct err *e)
 	return caps_set(keep & caps_effective(), e) < 0 ? -1 : caps_no_new_privs(e);
 }
 
-static int make_cgroups(struct keeper *k, struct err *e)
-{
-	cgroup_host_open(&k->cg_host);
-	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, (gid_t)-1, k->slot.uids.start, e) < 0)
-		return -1;
-	k->cg_made = true;
-	return 0;
-}
-
 static int start_maker(struct keeper *k, struct err *e)
 {
 	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, maker_main, e);
@@ -638,19 +637,19 @@ static int prepare(struct keeper *k, struct err *e)
 		return -1;
 	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. Nothing foreign comes near it before all of
 	 * this is done: so the ids can be looked up meanwhile, too. */
-	if (cgroup_is_unified())
+	if (cgroup_is_unified()) {
+		cgroup_host_open(&k->cg_host);
 		return make_cgroups(k, e) < 0 || start_maker(k, e) < 0 ? -1 : slot_check(&k->slot, e);
-	if (start_maker(k, e) < 0)
+	}
+	if (start_maker(k, e) < 0 || slot_check(&k->slot, e) < 0)
 		return -1;
-	/* It is who everybody waits for: should there be only this CPU, it goes first. */
-	sched_yield();
-	if (slot_check(&k->slot, e) < 0 || make_cgroups(k, e) < 0)
-		return -1;
+	cgroup_host_open(&k->cg_host);
+	/* Made when the maker has its next task (keeper_make). */
 	if (!cgroup_has_v2(&k->cg_host))
 		return 0;
 	/* A hybrid host that has given v2 a controller: once more, in the right order. */
 	u1_stop(&k->maker);
-	return start_maker(k, e);
+	return make_cgroups(k, e) < 0 ? -1 : start_maker(k, e);
 }
 
 #ifdef BELLJAR_TEST_HOOKS
