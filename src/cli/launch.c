@@ -2,6 +2,7 @@
 /* `belljar` itself: starts the keeper while nothing was read yet, then becomes the front. Small, static, musl: it starts in no time, and the
  * keeper prepares a jar while the front's libraries wake up. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,15 @@
 
 extern char **environ;
 
+/* A guess, for speed only. */
+static bool allows(int argc, char **argv)
+{
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--allow") == 0 || strncmp(argv[i], "--allow=", 8) == 0)
+			return true;
+	return false;
+}
+
 static char *later(char *end, char *word)
 {
 	char *own = word + strlen(word) + 1;
@@ -35,7 +45,7 @@ static char *later(char *end, char *word)
 static _Noreturn void become_keeper(int sock, int argc, char **argv)
 {
 	static char *words[SPAWN_WORDS], name[] = KEEPER_NAME;
-	char *own[] = { name, NULL }, *start = argv[0], *end = start;
+	char *own[] = { name, allows(argc, argv) ? KEEPER_ALLOW : NULL, NULL }, *start = argv[0], *end = start;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	/* Not on the standard streams' numbers: these are taken. */
@@ -54,7 +64,7 @@ static _Noreturn void become_keeper(int sock, int argc, char **argv)
 	explicit_bzero(start, (size_t)(end - start));
 	snprintf(start, (size_t)(end - start), "%s", name);
 	prctl(PR_SET_NAME, name, 0, 0, 0);
-	_exit(keeper_main(1, own));
+	_exit(keeper_main(own[1] ? 2 : 1, own));
 }
 
 /* The front's end of the keeper's socket, which the front inherits; -1: the front tries itself and reports why, as it likes to be told (--json). */

@@ -43,6 +43,7 @@ struct jar {
 	struct jar_limits limits; /* of the guest being started */
 	uint32_t missing;	  /* of the maker's own set-up */
 	int landlock_abi;
+	bool early;		  /* init is born before the request (order.h) */
 	int root;		  /* template, in the maker's mount namespace; in init, in its own */
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
@@ -51,7 +52,7 @@ struct jar {
 	struct allow *allow;	  /* what can be started; NULL: whatever is there */
 	int init_pidfd;
 	pid_t init_pid;
-	int control;		  /* maker's end: init lives as long as it is open */
+	int control;		  /* maker's end, SOCK_SEQPACKET: init lives as long as it is open */
 	int init_report;	  /* init says struct jar_report here */
 	int gate[2];		  /* a guest waits here; what comes are the jar's namespaces */
 	int tasks[CGROUP_CTLS];	  /* v1 cgroups for the guest to enter */
@@ -136,7 +137,7 @@ struct warm_go {
 void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan);
 
 /* The tables of steps, for the test that makes each fail. */
-extern const struct step init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[];
-extern const size_t init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count;
+extern const struct step init_steps[], fence_init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[];
+extern const size_t init_step_count, fence_init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count;
 
 #endif

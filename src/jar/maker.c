@@ -17,6 +17,7 @@
 #include "base/hook.h"
 #include "jar/feed.h"
 #include "jar/loader.h"
+#include "jar/order.h"
 #include "jar/programs.h"
 #include "jar/root.h"
 #include "jar/starts.h"
@@ -46,6 +47,7 @@ struct maker {
 	struct space_ahead ahead;
 	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
 	bool made;
+	bool complete; /* init has its namespaces, or never needed to be given any */
 	bool said_made;
 	bool ready_used; /* init's own gate byte went to the first guest */
 	struct guest guest;
@@ -86,6 +88,16 @@ int maker_keyring(void *p, struct err *e)
 }
 
 /* Begun here, taken when the jar is made: by then the root is built. */
+static int clone_init(struct maker *m, struct err *e);
+
+/* Born before anybody asks: it brings the template into its own namespace and takes the host's tree away while the front reads its request. */
+static int maker_init(void *p, struct err *e)
+{
+	struct maker *m = p;
+
+	return m->jar.early ? clone_init(m, e) : 0;
+}
+
 static int maker_spaces(void *p, struct err *e)
 {
 	return space_begin(&((struct maker *)p)->ahead, e);
@@ -118,6 +130,7 @@ const struct step maker_steps[] = {
 	{ "maker-private", NULL, maker_private },
 	{ "maker-root", NULL, maker_root },
 	{ "maker-devpts", NULL, maker_devpts },
+	{ "maker-init", NULL, maker_init },
 };
 const size_t maker_step_count = sizeof(maker_steps) / sizeof(maker_steps[0]);
 
@@ -272,12 +285,14 @@ static int take_spaces(struct maker *m, struct err *e)
 static int clone_init(struct maker *m, struct err *e)
 {
 	struct jar *j = &m->jar;
-	int control[2], report[2];
+	int control[2] = { -1, -1 }, report[2] = { -1, -1 };
 	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
 	if (hook_disabled("ipcns"))
 		flags &= ~(uint64_t)CLONE_NEWIPC;
-	if (pipe2(control, O_CLOEXEC) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
+	if (step_point("jar-clone", e) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make init's channels");
 	/* From here on our children are born in the jar's pid namespace; the first is its pid 1. */
@@ -287,6 +302,8 @@ static int clone_init(struct maker *m, struct err *e)
 	if (j->init_pid == 0) {
 		close(control[1]);
 		close(report[0]);
+		close(m->sock);
+		space_forget(&m->ahead);
 		init_main(j, control[0], report[1]);
 	}
 	close(control[0]);
@@ -299,12 +316,38 @@ static int clone_init(struct maker *m, struct err *e)
 	return 0;
 }
 
+/* What an init that is gone has said, if anything, is the better reason. */
+static int tell_init(struct maker *m, struct err *e)
+{
+	struct pollfd p = { m->jar.init_report, POLLIN, 0 };
+	struct jar_report r;
+	unsigned nfds;
+	int fds[SPACES];
+
+	if (order_give_jar(m->jar.control, &m->jar, e) == 0)
+		return 0;
+	if (poll(&p, 1, 0) > 0 && fd_recv(m->jar.init_report, &r, sizeof(r), fds, SPACES, &nfds) == sizeof(r) && r.type == REPORT_ERROR)
+		*e = r.err;
+	return -1;
+}
+
+/* The second half of what an early init is told. The first guest is born meanwhile: it waits at the gate. */
+static int complete_jar(struct maker *m, struct err *e)
+{
+	if (!m->made || m->complete)
+		return 0;
+	m->complete = true;
+	return take_spaces(m, e) < 0 || order_give_spaces(m->jar.control, &m->jar, e) < 0 ? -1 : 0;
+}
+
 static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, struct err *e)
 {
 	struct jar *j = &m->jar;
 
 	if (m->made || j->data >= 0)
 		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
+	if (j->early && msg->spec.allow_count)
+		return err_set(e, ERR_INTERNAL, "this maker makes no jar with an allow-list");
 	memcpy(&j->spec, &msg->spec, jar_spec_len(&msg->spec));
 	if (step_point("jar-users", e) < 0 ||
 	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 || (j->spec.flags & JAR_GRADING && root_grading(j->root, e) < 0) ||
@@ -312,9 +355,12 @@ static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, stru
 	    resolve_allow(m, j->spec.flags & JAR_CACHE ? fds[j->spec.bind_count] : -1, e) < 0 || step_point("jar-disk", e) < 0)
 		return -1;
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
-	if (j->data < 0 || take_spaces(m, e) < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
+	if (j->data < 0)
+		return -1;
+	if (j->early ? tell_init(m, e) < 0 : take_spaces(m, e) < 0 || clone_init(m, e) < 0)
 		return -1;
 	m->made = true;
+	m->complete = !j->early;
 	m->said_made = false;
 	return 0;
 }
@@ -323,13 +369,18 @@ static void say_made(struct maker *m)
 {
 	static struct maker_msg out;
 	int send[2] = { m->jar.init_pidfd, m->jar.data };
+	struct err e = { 0 };
+	int rc;
 
 	if (!m->made || m->said_made)
 		return;
 	m->said_made = true;
+	rc = complete_jar(m, &e);
 	out.facts.missing = m->jar.missing;
 	out.facts.landlock_abi = m->jar.landlock_abi;
 	say(m, &out, MAKER_MADE, send, 2);
+	if (rc < 0)
+		say_failed(m, &e);
 	space_reap(&m->ahead);
 }
 
@@ -383,6 +434,7 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
+		space_forget(&m->ahead);
 		enter_main(j, report[1], fds, fds[3]);
 	}
 	close(report[1]);
@@ -633,22 +685,23 @@ static void on_keeper(struct maker *m)
 			close(fds[i]);
 }
 
-void maker_main(int sock, const struct jar_ids *ids)
+static _Noreturn void serve(int sock, const struct jar_ids *ids, bool early)
 {
 	static struct maker m;
 	struct err e = { 0 };
 
 	m.sock = sock;
+	m.jar.early = early;
 	m.jar.ids = *ids;
 	m.jar.root = m.jar.data = m.jar.net = m.jar.user = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;
 	m.guest = (struct guest){ .pidfd = -1, .report = -1, .listener = -1 };
 	signal(SIGPIPE, SIG_IGN);
+	m.jar.landlock_abi = landlock_abi();
 	if (step_walk(maker_steps, maker_step_count, &m, &e) < 0) {
 		say_failed(&m, &e);
 		_exit(1);
 	}
-	m.jar.landlock_abi = landlock_abi();
 	for (;;) {
 		struct pollfd p[] = {
 			{ m.guest.report, POLLIN, 0 },	 { m.guest.listener, POLLIN, 0 },
@@ -685,4 +738,14 @@ void maker_main(int sock, const struct jar_ids *ids)
 		if (p[4].revents)
 			on_keeper(&m);
 	}
+}
+
+void maker_main(int sock, const struct jar_ids *ids)
+{
+	serve(sock, ids, true);
+}
+
+void maker_main_late(int sock, const struct jar_ids *ids)
+{
+	serve(sock, ids, false);
 }

@@ -60,6 +60,7 @@ struct keeper {
 	struct jar_spec spec;
 	struct jar_facts facts;
 	bool asked, made;
+	bool late; /* the maker is one for an allow-list */
 	int init_pidfd;
 	/* the guest */
 	int guest_pidfd;
@@ -193,6 +194,11 @@ static int check_guards(const struct keeper *k, struct err *e)
 	return 0;
 }
 
+static int start_maker(struct keeper *k, struct err *e)
+{
+	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, k->late ? maker_main_late : maker_main, e);
+}
+
 static int make_cgroups(struct keeper *k, struct err *e)
 {
 	if (k->cg_made)
@@ -243,6 +249,13 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		}
 		close(fds[i]);
 		fds[i] = mnt;
+	}
+	/* Nobody said before that there would be an allow-list: another maker. */
+	if (k->spec.allow_count && !k->late) {
+		u1_stop(&k->maker);
+		k->late = true;
+		if (start_maker(k, e) < 0)
+			return -1;
 	}
 	/* The groups meanwhile. */
 	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e) < 0 ? -1 : make_cgroups(k, e);
@@ -623,11 +636,6 @@ static int drop_rights(struct err *e)
 	return caps_set(keep & caps_effective(), e) < 0 ? -1 : caps_no_new_privs(e);
 }
 
-static int start_maker(struct keeper *k, struct err *e)
-{
-	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, maker_main, e);
-}
-
 static int prepare(struct keeper *k, struct err *e)
 {
 	char dir[256];
@@ -717,6 +725,7 @@ int keeper_main(int argc, char **argv)
 	dumps_bar(&k.dumps);
 	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
 		return pool_main(KEEPER_FD, &k.dumps, drop_rights(&e) < 0 ? &e : NULL);
+	k.late = argc == 2 && strcmp(argv[1], KEEPER_ALLOW) == 0;
 	cgroup_init(&k.cg);
 	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {

@@ -3,6 +3,9 @@
 #ifndef BELLJAR_KEEPER_KEEPER_H
 #define BELLJAR_KEEPER_KEEPER_H
 
+/* An argument: there will be an allow-list. Not said, it costs time, nothing else. */
+#define KEEPER_ALLOW "--allow"
+
 /* Serves the front at the other end of KEEPER_FD; all other descriptors are closed. Returns the exit status. */
 int keeper_main(int argc, char **argv);
 

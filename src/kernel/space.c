@@ -78,6 +78,15 @@ void space_release(struct space_ahead *s)
 		fd_close(&s->sock[0]);
 }
 
+void space_forget(struct space_ahead *s)
+{
+	if (s->pid) {
+		fd_close(&s->sock[0]);
+		fd_close(&s->sock[1]);
+	}
+	s->pid = 0;
+}
+
 void space_reap(struct space_ahead *s)
 {
 	if (!s->pid)
