@@ -39,6 +39,7 @@ struct guest {
 	uint64_t born_ns, exec_ns; /* when it says that it executes, held against our clock */
 	bool exec, started; /* it said that it executes; it did */
 	bool quiet;
+	bool ended;
 };
 
 struct maker {
@@ -452,7 +453,7 @@ static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
 	static struct maker_msg out;
 
 	m->jar.limits = msg->limits;
-	m->guest.started = m->guest.exec = false;
+	m->guest.started = m->guest.exec = m->guest.ended = false;
 	if (step_point("guest-clone", &e) < 0 || clone_guest(m, msg, fds, &e) < 0) {
 		say_made(m);
 		say_failed(m, &e);
@@ -572,8 +573,12 @@ static void on_guest_report(struct maker *m)
 	 * pidfd tells) and never was a guest. */
 	if (!g->exec)
 		return;
-	out.evidence.started_ns = g->exec_ns;
 	g->started = true;
+	/* MAKER_EXITED says it too. */
+	if (g->ended)
+		return;
+	memset(&out.evidence, 0, sizeof(out.evidence));
+	out.evidence.started_ns = g->exec_ns;
 	say(m, &out, MAKER_STARTED, NULL, 0);
 }
 
@@ -618,6 +623,7 @@ static void on_guest_exit(struct maker *m)
 
 	if (sys_waitid(P_PIDFD, g->pidfd, &info, WEXITED | WNOHANG, &ru) < 0 || !info.si_pid)
 		return;
+	g->ended = true;
 	/* Reports that are still unread come first: a failed step explains this exit, and init's explains the guest's. */
 	while (m->jar.init_report >= 0 && poll(&init, 1, 0) > 0) {
 		on_init_report(m);
@@ -630,6 +636,7 @@ static void on_guest_exit(struct maker *m)
 		say(m, &out, MAKER_DENIED, NULL, 0);
 	}
 	memset(&out.evidence, 0, sizeof(out.evidence));
+	out.evidence.started_ns = g->started ? g->exec_ns : 0;
 	out.evidence.ended_ns = clock_mono_ns();
 	out.evidence.code = info.si_code;
 	out.evidence.status = info.si_status;

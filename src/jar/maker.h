@@ -17,7 +17,7 @@ enum maker_type {
 	MAKER_MADE,	 /* facts; descriptors: init's pidfd, the data file system */
 	MAKER_GUEST,	 /* descriptor: the guest's pidfd */
 	MAKER_STARTED,	 /* evidence.started_ns */
-	MAKER_EXITED,	 /* evidence: status, times, rusage */
+	MAKER_EXITED,	 /* evidence: status, times (started_ns too: MAKER_STARTED is left out of a short run), rusage */
 	MAKER_SYSCALL,	 /* evidence.syscall */
 	MAKER_DENIED,	 /* denied: before MAKER_EXITED, when there are any */
 	MAKER_SCRUBBED,

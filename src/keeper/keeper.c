@@ -474,6 +474,8 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 
 	if (!k->running)
 		return;
+	if (!k->watch.started && msg->evidence.started_ns)
+		on_started(k, msg);
 	/* init only dies before us when somebody else on the host killed it. */
 	if (ended_by == JAR_ENDED_ITSELF && msg->evidence.code == CLD_KILLED && msg->evidence.status == SIGKILL && poll(&init, 1, 0) > 0)
 		ended_by = JAR_ENDED_OUTSIDE;
