@@ -409,7 +409,7 @@ int cmd_run(int argc, char **argv)
 
 	if (client_drop_rights(&e) < 0)
 		return cli_error(&e);
-	result_begin(&res);
+	result_stamp(&res);
 	if (config_load(&config, &req, &arena, &e) < 0) {
 		status = report_error(&e, &req, &res, NULL);
 		goto out;

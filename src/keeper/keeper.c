@@ -718,6 +718,7 @@ int keeper_main(int argc, char **argv)
 	}
 	sys_close_range(KEEPER_FD + 1, ~0U, 0);
 	fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
+	clock_mono_ns(); /* libc looks for it once, here and not in each child */
 	/* The terminal's signals are for the front; ours come over the socket. */
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
