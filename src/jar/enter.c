@@ -557,6 +557,7 @@ void enter_main(struct jar *j, int report, const int stdio[3], int feed)
 	struct enter_ctx c = { .j = j, .report = report, .feed = feed, .ruleset = -1, .stdio = { stdio[0], stdio[1], stdio[2] } };
 	struct jar_report r = { .type = REPORT_ERROR };
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until guest-deathsig */
 	step_walk(enter_steps, enter_step_count, &c, &r.err);
 	/* Still here: something failed. The guest never ran. */
 	fd_send(c.report, &r, sizeof(r), NULL, 0);

@@ -524,6 +524,8 @@ void init_main(struct jar *j, int control, int report)
 {
 	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1, .sys = -1 };
 
+	/* Until the last change of ids takes it back (init-deathsig): it may be a while before we are told what to make. The end of our control channel says the same. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	serve(&c, j->early ? init_steps : fence_init_steps, j->early ? init_step_count : fence_init_step_count);
 }
 

@@ -435,6 +435,10 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
+		/* At once: init ends when its control channel does, and we wait for init. */
+		close(j->control);
+		close(j->init_report);
+		close(m->sock);
 		space_forget(&m->ahead);
 		enter_main(j, report[1], fds, fds[3]);
 	}
