@@ -437,3 +437,20 @@ def test_warm_steps(step):
         assert r["status"] == "error" or (r["start"] == "cold" and r["success"]), r
         if r["status"] == "error":
             assert r["reason"] in ("setup", "internal") and r["stdout"] == "" and r["error"], r
+
+
+def test_set_up_killed():
+    """One of the processes of a one-shot run dies while the jar is made, before all of its guards against that are up: none of the others goes on waiting."""
+    rnd = random.Random(SEED)
+    for _ in range(80 if harness.ROOT else 40):
+        p = harness.start("run", "--", "/bin/sleep", "20", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rnd.uniform(0, 0.006))
+        family = sorted(harness.descendants(p.pid))
+        try:
+            os.kill(rnd.choice(family or [p.pid]), signal.SIGKILL)
+            time.sleep(rnd.choice((0, 0.02)))
+            p.kill()
+        except ProcessLookupError:
+            pass
+        p.wait(timeout=20)
+    assert harness.wait_until(lambda: not harness.left_behind(), 10), f"seed {SEED}: {harness.left_behind()}"
