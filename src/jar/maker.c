@@ -386,6 +386,7 @@ static void say_made(struct maker *m)
 }
 
 static void on_keeper(struct maker *m);
+static void hear_init(struct maker *m);
 
 static void on_make(struct maker *m, const struct maker_msg *msg, int *fds)
 {
@@ -460,6 +461,8 @@ static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
 	m->guest.started = m->guest.exec = m->guest.ended = false;
 	if (step_point("guest-clone", &e) < 0 || clone_guest(m, msg, fds, &e) < 0) {
 		say_made(m);
+		/* Where init is dead nobody can be born any more: its reason is the better one. */
+		hear_init(m);
 		say_failed(m, &e);
 		return;
 	}
@@ -545,6 +548,17 @@ static void on_init_report(struct maker *m)
 		say(m, &out, MAKER_SCRUBBED, NULL, 0);
 }
 
+/* All that it has said so far. */
+static void hear_init(struct maker *m)
+{
+	struct pollfd p = { m->jar.init_report, POLLIN, 0 };
+
+	while (m->jar.init_report >= 0 && poll(&p, 1, 0) > 0) {
+		on_init_report(m);
+		p.fd = m->jar.init_report;
+	}
+}
+
 static void on_guest_report(struct maker *m)
 {
 	struct guest *g = &m->guest;
@@ -620,7 +634,6 @@ static void on_guest_syscall(struct maker *m)
 static void on_guest_exit(struct maker *m)
 {
 	struct guest *g = &m->guest;
-	struct pollfd init = { m->jar.init_report, POLLIN, 0 };
 	static struct maker_msg out;
 	struct rusage ru;
 	siginfo_t info = { 0 };
@@ -629,10 +642,7 @@ static void on_guest_exit(struct maker *m)
 		return;
 	g->ended = true;
 	/* Reports that are still unread come first: a failed step explains this exit, and init's explains the guest's. */
-	while (m->jar.init_report >= 0 && poll(&init, 1, 0) > 0) {
-		on_init_report(m);
-		init.fd = m->jar.init_report;
-	}
+	hear_init(m);
 	while (g->report >= 0)
 		on_guest_report(m);
 	if (m->starts.denied.count || m->starts.denied.unseen) {
@@ -736,14 +746,15 @@ static _Noreturn void serve(int sock, const struct jar_ids *ids, bool early)
 		}
 		if (poll(p, 5, wait ? wait : -1) < 0)
 			continue;
+		/* Init first: when it fails, its guest does, and has less to say. */
+		if (p[3].revents && m.jar.init_report >= 0)
+			on_init_report(&m);
 		if (p[0].revents && m.guest.report >= 0)
 			on_guest_report(&m);
 		if (p[1].revents & POLLIN && m.guest.listener >= 0)
 			on_guest_syscall(&m);
 		else if (p[1].revents)
 			fd_close(&m.guest.listener); /* the last process under the filter is gone */
-		if (p[3].revents && m.jar.init_report >= 0)
-			on_init_report(&m);
 		if (p[2].revents && m.guest.pidfd >= 0)
 			on_guest_exit(&m);
 		if (p[4].revents)

@@ -254,7 +254,7 @@ void cgroup_host_open(struct cgroup_host *h)
 {
 	struct hierarchy hi[HIERARCHIES];
 	int n = 1;
-	bool v1 = false, v2 = false;
+	bool v1 = false, v2 = false, mounted = false; /* a v2 tree, wherever */
 
 	memset(h, 0, sizeof(*h));
 	for (int c = 0; c < CGROUP_CTLS; c++) {
@@ -262,13 +262,14 @@ void cgroup_host_open(struct cgroup_host *h)
 		h->ctl[c].same = -1;
 	}
 	if (use_usual_v1(h)) {
-		snprintf(hi[0].point, sizeof(hi[0].point), "/sys/fs/cgroup/unified");
-		hi[0].v2 = is_cgroup2(hi[0].point);
+		mounted = is_cgroup2("/sys/fs/cgroup/unified");
 	} else {
 		n = find_hierarchies(hi);
 		for (int i = 0; i < n; i++)
-			if (hi[i].v2)
+			if (hi[i].v2) {
+				mounted = true;
 				use_v2(h, &hi[i]);
+			}
 		for (int i = 0; i < n; i++)
 			if (!hi[i].v2)
 				use_v1(h, &hi[i]);
@@ -289,8 +290,7 @@ void cgroup_host_open(struct cgroup_host *h)
 			}
 	}
 	/* v1 controllers beside a mounted v2 tree is what systemd calls hybrid. */
-	for (int i = 0; i < n; i++)
-		v2 = v2 || (v1 && hi[i].v2);
+	v2 = v2 || (v1 && mounted);
 	h->version = v1 && v2 ? CGROUP_HYBRID : v1 ? CGROUP_V1 : v2 ? CGROUP_V2 : CGROUP_NONE;
 	if (!n)
 		snprintf(h->why, sizeof(h->why), "no cgroup file system is mounted");
