@@ -26,6 +26,7 @@
 struct enter_ctx {
 	struct jar *j;
 	int report, feed, workspace;
+	int ruleset; /* -1: made at the end, by what is in the jar */
 	int stdio[3], spaces[SPACES];
 	const struct warm_guest *warm; /* NULL: the guest of a jar of its own */
 	struct feed_plan plan;
@@ -39,7 +40,19 @@ static int enter_gate(void *p, struct err *e)
 	char byte;
 
 	close(c->j->gate[1]);
-	if (fd_recv(c->j->gate[0], &byte, 1, c->spaces, SPACES, &count) != 1 || count != SPACES)
+	if (fd_recv(c->j->gate[0], &byte, 1, c->spaces, SPACES, &count) != 1 || byte != GATE_READY || count != SPACES)
+		return err_set(e, ERR_SETUP, "the jar was given up before it was ready");
+	return 0;
+}
+
+/* Waits until init has given everything away, as we have: from here on foreign bytes may come. */
+static int enter_init(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	unsigned count;
+	char byte;
+
+	if (fd_recv(c->j->gate[0], &byte, 1, NULL, 0, &count) != 1 || byte != GATE_DONE)
 		return err_set(e, ERR_SETUP, "the jar was given up before it was ready");
 	return 0;
 }
@@ -228,31 +241,33 @@ static int enter_defaults(void *p, struct err *e)
 }
 
 /* What stays open while the request is read, at fixed numbers. */
-enum { FD_REPORT = 3, FD_FEED, FD_WORKSPACE, FD_KEPT };
+enum { FD_REPORT = 3, FD_FEED, FD_WORKSPACE, FD_RULESET, FD_KEPT };
 
 /* Before the first foreign byte: the maker's socket, init's control pipe, namespaces, the template and all the rest are closed. */
 static int enter_close(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
 	auto_close int workspace = openat(c->j->data, root_places[0].name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int keep[FD_KEPT] = { c->stdio[0], c->stdio[1], c->stdio[2], c->report, c->feed, workspace };
+	int keep[FD_KEPT] = { c->stdio[0], c->stdio[1], c->stdio[2], c->report, c->feed, workspace, c->ruleset };
+	int kept = c->ruleset >= 0 ? FD_KEPT : FD_RULESET;
 
 	if (workspace < 0)
 		return err_sys(e, "open the workspace");
 	/* Out of the way first, then each to its place. */
-	for (int i = 0; i < FD_KEPT; i++) {
+	for (int i = 0; i < kept; i++) {
 		keep[i] = fcntl(keep[i], F_DUPFD_CLOEXEC, 64);
 		if (keep[i] < 0)
 			return err_sys(e, "keep descriptors");
 	}
 	c->report = keep[FD_REPORT];
-	for (int i = 0; i < FD_KEPT; i++)
+	for (int i = 0; i < kept; i++)
 		if ((i < FD_REPORT ? dup2(keep[i], i) : dup3(keep[i], i, O_CLOEXEC)) < 0)
 			return err_sys(e, "keep descriptors");
 	c->report = FD_REPORT;
 	c->feed = FD_FEED;
 	c->workspace = FD_WORKSPACE;
-	if (!hook_disabled("close_fds") && sys_close_range(FD_KEPT, ~0U, 0) < 0)
+	c->ruleset = kept == FD_KEPT ? FD_RULESET : -1;
+	if (!hook_disabled("close_fds") && sys_close_range((unsigned)kept, ~0U, 0) < 0)
 		return err_sys(e, "close descriptors");
 	return 0;
 }
@@ -271,13 +286,19 @@ static int enter_files(void *p, struct err *e)
 	return 0;
 }
 
-/* The request is read: only the standard streams and, until exec, the report stay. */
+/* The request is read: only the standard streams and, until exec, the report stay; and the ruleset until it is in force. */
 static int enter_close_feed(void *p, struct err *e)
 {
+	struct enter_ctx *c = p;
 	unsigned report = (unsigned)((struct enter_ctx *)p)->report;
 
 	if (hook_disabled("close_fds"))
 		return 0;
+	if (c->ruleset >= 0) {
+		if (sys_close_range(FD_FEED, FD_RULESET - 1, 0) < 0 || sys_close_range(FD_RULESET + 1, ~0U, 0) < 0)
+			return err_sys(e, "close descriptors");
+		return 0;
+	}
 	if (report > FD_FEED && sys_close_range(FD_FEED, report - 1, 0) < 0)
 		return err_sys(e, "close descriptors");
 	if (sys_close_range(report >= FD_FEED ? report + 1 : FD_FEED, ~0U, 0) < 0)
@@ -299,88 +320,141 @@ static int enter_cwd(void *p, struct err *e)
 	return 0;
 }
 
-/* On a merged system these are links into /usr, which has its rule. */
-static bool own_tree(const char *path)
+/* The folders of the data file system, by the names they have there. */
+static int open_place(int root, int data, const char *path)
 {
-	struct stat st;
+	const uint64_t how = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_BENEATH;
 
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	for (int i = 0; i < ROOT_PLACES && data >= 0; i++)
+		if (strcmp(root_places[i].path, path) == 0)
+			return sys_openat2(data, root_places[i].name, O_PATH, 0, how);
+	return sys_openat2(root, path[1] ? path + 1 : ".", O_PATH, 0, how);
 }
 
-int jar_landlock(const struct jar *j, struct err *e)
+int jar_landlock(const struct jar *j, int root, int data, struct err *e)
 {
 	bool rw = !(j->spec.flags & JAR_NO_WRITE), fenced = j->allow && !hook_disabled("allow_landlock");
 	/* Under an allow-list only the files of the list can be executed. */
 	enum landlock_right host = fenced ? LANDLOCK_READ : LANDLOCK_READ_EXEC;
-	enum landlock_right data = rw ? (fenced ? LANDLOCK_WRITE_NOEXEC : LANDLOCK_WRITE) : host;
+	enum landlock_right own = rw ? (fenced ? LANDLOCK_WRITE_NOEXEC : LANDLOCK_WRITE) : host;
 	int abi = j->landlock_abi;
 	/* Rights add up along a path: execution is granted where programs are, not at "/". */
+	enum { ALWAYS, RW, RO, TREE };
 	const struct {
 		const char *path;
 		enum landlock_right right;
-		bool when;
+		int when; /* TREE: not where it is a link into /usr, which has its rule, or not there */
 	} rules[] = {
-		{ "/", LANDLOCK_READ, true },
-		{ "/usr", host, true },
-		{ "/bin", host, own_tree("/bin") },
-		{ "/sbin", host, own_tree("/sbin") },
-		{ "/lib", host, own_tree("/lib") },
-		{ "/lib32", host, own_tree("/lib32") },
-		{ "/lib64", host, own_tree("/lib64") },
-		{ "/libx32", host, own_tree("/libx32") },
-		{ "/workspace", data, true },
-		{ "/tmp", data, true },
-		{ ROOT_HOME, data, true },
-		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, rw },
+		{ "/", LANDLOCK_READ, ALWAYS },
+		{ "/usr", host, ALWAYS },
+		{ "/bin", host, TREE },
+		{ "/sbin", host, TREE },
+		{ "/lib", host, TREE },
+		{ "/lib32", host, TREE },
+		{ "/lib64", host, TREE },
+		{ "/libx32", host, TREE },
+		{ "/workspace", own, ALWAYS },
+		{ "/tmp", own, ALWAYS },
+		{ ROOT_HOME, own, ALWAYS },
+		{ "/dev/shm", LANDLOCK_WRITE_NOEXEC, RW },
 		/* One rule for all that is in it, where /dev/shm may be written to anyway; otherwise one for each. */
-		{ "/dev", LANDLOCK_DEVICE, rw },
-		{ "/dev/null", LANDLOCK_DEVICE, !rw },
-		{ "/dev/zero", LANDLOCK_DEVICE, !rw },
-		{ "/dev/full", LANDLOCK_DEVICE, !rw },
-		{ "/dev/random", LANDLOCK_DEVICE, !rw },
-		{ "/dev/urandom", LANDLOCK_DEVICE, !rw },
-		{ "/dev/pts", LANDLOCK_TTY, true },
+		{ "/dev", LANDLOCK_DEVICE, RW },
+		{ "/dev/null", LANDLOCK_DEVICE, RO },
+		{ "/dev/zero", LANDLOCK_DEVICE, RO },
+		{ "/dev/full", LANDLOCK_DEVICE, RO },
+		{ "/dev/random", LANDLOCK_DEVICE, RO },
+		{ "/dev/urandom", LANDLOCK_DEVICE, RO },
+		{ "/dev/pts", LANDLOCK_TTY, ALWAYS },
 	};
 	auto_close int set = -1;
 
 	set = landlock_new(abi, e);
 	if (set < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (rules[i].when && landlock_allow(set, abi, rules[i].path, rules[i].right, e) < 0)
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		auto_close int fd = rules[i].when == (rw ? RO : RW) ? -1 : open_place(root, data, rules[i].path);
+
+		if (rules[i].when == (rw ? RO : RW) || (rules[i].when == TREE && fd < 0 && (errno == ELOOP || errno == ENOENT)))
+			continue;
+		if (fd < 0)
+			return err_sys(e, "open '%s' for Landlock", rules[i].path);
+		if (landlock_allow_fd(set, abi, fd, rules[i].path, rules[i].right, e) < 0)
 			return -1;
+	}
+	return take_fd(&set);
+}
+
+int jar_landlock_own(const struct jar *j, int set, struct err *e)
+{
+	bool rw = !(j->spec.flags & JAR_NO_WRITE), fenced = j->allow && !hook_disabled("allow_landlock");
+	enum landlock_right host = fenced ? LANDLOCK_READ : LANDLOCK_READ_EXEC;
+	enum landlock_right data = rw ? (fenced ? LANDLOCK_WRITE_NOEXEC : LANDLOCK_WRITE) : host;
+	int abi = j->landlock_abi;
+
 	for (uint32_t i = 0; i < j->spec.bind_count; i++)
 		if (landlock_allow(set, abi, j->spec.binds[i], jar_is_layer(&j->spec, i) ? data : host, e) < 0)
 			return -1;
 	for (size_t i = 0; fenced && i < j->allow->count; i++)
 		if (j->allow->items[i].kind < ALLOW_FILES && landlock_allow(set, abi, j->allow->items[i].path, LANDLOCK_READ_EXEC, e) < 0)
 			return -1;
-	return take_fd(&set);
+	return 0;
+}
+
+/* While init makes the jar. An allow-list shows another /usr than the template's: its rules come at the end. */
+static int enter_ruleset(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	if (!c->j->landlock_abi || c->j->allow)
+		return 0;
+	c->ruleset = jar_landlock(c->j, c->j->root, c->j->data, e);
+	return c->ruleset < 0 ? -1 : 0;
 }
 
 static int enter_landlock(void *p, struct err *e)
 {
-	struct jar *j = ((struct enter_ctx *)p)->j;
-	auto_close int set = -1;
+	struct enter_ctx *c = p;
+	auto_close int root = -1, set = take_fd(&c->ruleset);
 
-	if (!j->landlock_abi)
+	if (!c->j->landlock_abi)
 		return 0; /* the keeper refused this unless the caller allowed it */
-	set = jar_landlock(j, e);
-	return set < 0 ? -1 : landlock_enforce(set, e);
+	if (set < 0) {
+		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		set = jar_landlock(c->j, root, -1, e);
+	}
+	return set < 0 || jar_landlock_own(c->j, set, e) < 0 ? -1 : landlock_enforce(set, e);
+}
+
+static int hand_over_listener(struct enter_ctx *c, int listener, struct err *e)
+{
+	struct jar_report r = { .type = REPORT_LISTENER };
+
+	if (listener < 0)
+		return -1;
+	if (fd_send(c->report, &r, REPORT_SHORT, &listener, 1) < 0)
+		return err_sys(e, "hand over the filter's listener");
+	close(listener);
+	return 0;
+}
+
+static bool allow_filter(const struct enter_ctx *c)
+{
+	return c->j->allow && !hook_disabled("allow_seccomp");
+}
+
+/* The larger half of the filter, with the two calls open that are still needed: also while init makes the jar, and before the first foreign byte. */
+static int enter_filter(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	return allow_filter(c) ? 0 : hand_over_listener(c, seccomp_load_zygote(e), e);
 }
 
 static int enter_seccomp(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
-	struct jar_report r = { .type = REPORT_LISTENER };
-	int listener = c->j->allow && !hook_disabled("allow_seccomp") ? seccomp_load_allow(e) : seccomp_load_guest(e);
 
-	if (listener < 0)
-		return -1;
-	if (fd_send(c->report, &r, sizeof(r), &listener, 1) < 0)
-		return err_sys(e, "hand over the filter's listener");
-	close(listener);
-	return 0;
+	return allow_filter(c) ? hand_over_listener(c, seccomp_load_allow(e), e) : seccomp_load_last(e);
 }
 
 #define WORDS_MAX 8192
@@ -441,7 +515,7 @@ static int enter_exec(void *p, struct err *e)
 	if (!argv[0])
 		return err_set(e, ERR_INTERNAL, "no command");
 	/* From here on the end of this channel means exec. */
-	if (fd_send(((struct enter_ctx *)p)->report, &r, sizeof(r), NULL, 0) < 0)
+	if (fd_send(((struct enter_ctx *)p)->report, &r, REPORT_SHORT, NULL, 0) < 0)
 		return err_sys(e, "say that the guest starts");
 	if (strchr(argv[0], '/')) {
 		execve(argv[0], argv, envp);
@@ -466,24 +540,28 @@ static int enter_exec(void *p, struct err *e)
 }
 
 /*
- * The order matters: the cgroup namespace while U1's rights are there; ids before the bounding set; the death signal after the
- * last change of ids; no_new_privs before Landlock and seccomp; the filter last, since it forbids half of the above.
+ * The order matters: what does not need the jar comes before the gate, while init makes it; the cgroup namespace while U1's rights are there; ids before
+ * the bounding set; the death signal after the last change of ids; no foreign byte before init has given everything away; the last of the
+ * filter at the end, since it forbids some of the above.
  */
 const struct step enter_steps[] = {
 	{ "guest-cgroups", NULL, enter_cgroups },
-	{ "guest-gate", NULL, enter_gate },
 	{ "guest-session", "setsid", enter_session },
 	{ "guest-cgroupns", NULL, enter_cgroupns },
-	{ "guest-namespaces", NULL, enter_namespaces },
 	{ "guest-limits", "rlimits", enter_limits },
 	{ "guest-rlimits", "rlimits", enter_rlimits },
+	{ "guest-defaults", NULL, enter_defaults },
+	{ "guest-ruleset", "landlock", enter_ruleset },
+	{ "guest-filter", "seccomp", enter_filter },
+	{ "guest-gate", NULL, enter_gate },
+	{ "guest-namespaces", NULL, enter_namespaces },
 	{ "guest-groups", "groups", enter_groups },
 	{ "guest-ids", "ids", enter_ids },
 	{ "guest-bounding", "bounding", enter_bounding },
 	{ "guest-caps", "caps", enter_caps },
 	{ "guest-deathsig", "pdeathsig", enter_deathsig },
 	{ "guest-no-new-privs", "no_new_privs", enter_no_new_privs },
-	{ "guest-defaults", NULL, enter_defaults },
+	{ "guest-init", NULL, enter_init },
 	{ "guest-close", NULL, enter_close },
 	{ "guest-files", NULL, enter_files },
 	{ "guest-cwd", NULL, enter_cwd },
@@ -497,9 +575,10 @@ const size_t enter_step_count = sizeof(enter_steps) / sizeof(enter_steps[0]);
 
 void enter_main(struct jar *j, int report, const int stdio[3], int feed)
 {
-	struct enter_ctx c = { .j = j, .report = report, .feed = feed, .stdio = { stdio[0], stdio[1], stdio[2] } };
+	struct enter_ctx c = { .j = j, .report = report, .feed = feed, .ruleset = -1, .stdio = { stdio[0], stdio[1], stdio[2] } };
 	struct jar_report r = { .type = REPORT_ERROR };
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until guest-deathsig */
 	step_walk(enter_steps, enter_step_count, &c, &r.err);
 	/* Still here: something failed. The guest never ran. */
 	fd_send(c.report, &r, sizeof(r), NULL, 0);
@@ -650,7 +729,7 @@ const size_t warm_enter_step_count = sizeof(warm_enter_steps) / sizeof(warm_ente
 
 void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan)
 {
-	struct enter_ctx c = { .j = j, .report = g->report, .feed = -1, .workspace = -1, .warm = g };
+	struct enter_ctx c = { .j = j, .report = g->report, .feed = -1, .workspace = -1, .ruleset = -1, .warm = g };
 	struct jar_report r = { .type = REPORT_ERROR };
 
 	if (step_walk(warm_enter_steps, warm_enter_step_count, &c, &r.err) == 0) {

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/hook.h"
 #include "jar/fence.h"
+#include "jar/order.h"
 #include "jar/root.h"
 #include "kernel/caps.h"
 #include "kernel/mount.h"
@@ -46,6 +47,8 @@ static int init_root(void *p, struct err *e)
 	j->root = open(j->root_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (j->root < 0)
 		return err_sys(e, "open the root template");
+	/* The jar's own proc has none. */
+	((struct init_ctx *)p)->sys = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return 0;
 }
 
@@ -55,17 +58,17 @@ static int init_root(void *p, struct err *e)
  */
 static int init_pid_max(void *p, struct err *e)
 {
-	struct jar *j = ((struct init_ctx *)p)->j;
+	struct init_ctx *c = p;
+	struct jar *j = c->j;
 	/* Once the numbers have wrapped the kernel gives out none below 300. */
 	uint64_t max = 300 + j->spec.pids + 64;
 	char text[24];
 
 	(void)e;
-	((struct init_ctx *)p)->sys = open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!j->spec.pids)
 		return 0;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)max);
-	(void)!fd_write_file(((struct init_ctx *)p)->sys, "kernel/pid_max", text);
+	(void)!fd_write_file(c->sys, "kernel/pid_max", text);
 	return 0;
 }
 
@@ -86,13 +89,30 @@ static int init_proc(void *p, struct err *e)
 
 static int init_devpts(void *p, struct err *e)
 {
-	struct init_ctx *c = p;
-	static const struct mount_opt opts[] = {
-		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { NULL, NULL },
-	};
-	auto_close int mnt = mount_new("devpts", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+	return root_devpts(((struct init_ctx *)p)->j->root, e);
+}
 
-	return mnt < 0 ? -1 : mount_attach(mnt, c->j->root, "dev/pts", e);
+/* Where the host's tree is gone. */
+static int show_data(struct jar *j, uint64_t attr, struct err *e)
+{
+	/* From 6.15 on the kernel copies parts of what is attached nowhere. */
+	if (root_show_data(j->root, j->data, attr, e) == 0)
+		return 0;
+	if (e->sys != EINVAL)
+		return -1;
+	err_clear(e);
+	if (root_attach_data(j->root, j->data, ROOT_EMPTY, attr, e) < 0)
+		return -1;
+	if (sys_umount2(ROOT_EMPTY, MNT_DETACH) < 0)
+		return err_sys(e, "detach the data file system");
+	return 0;
+}
+
+static int init_show_data(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	return show_data(j, j->spec.flags & JAR_NO_WRITE ? MOUNT_ATTR_RDONLY : 0, e);
 }
 
 static int init_data(void *p, struct err *e)
@@ -149,6 +169,29 @@ static int init_pivot(void *p, struct err *e)
 	return mount_pivot(((struct init_ctx *)p)->j->root, e);
 }
 
+/* From here on what was below a spare folder of the host's is all there is. */
+static int init_pivot_early(void *p, struct err *e)
+{
+	struct jar *j = ((struct init_ctx *)p)->j;
+
+	j->root_path = "";
+	return mount_pivot(j->root, e);
+}
+
+static int init_order(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	return order_take_jar(c->control, c->j, e);
+}
+
+static int init_order_spaces(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	return order_take_spaces(c->control, c->j, e) < 0 ? -1 : init_network(p, e);
+}
+
 static int init_hostname(void *p, struct err *e)
 {
 	struct jar *j = ((struct init_ctx *)p)->j;
@@ -202,7 +245,6 @@ static int init_userns(void *p, struct err *e)
 
 	if (setns(c->j->user, CLONE_NEWUSER) < 0)
 		return err_sys(e, "enter the guest's user namespace");
-	c->spaces[SPACE_USER] = c->j->user;
 	return set_shares(c->sys, c->j->ids.shared_quota, e);
 }
 
@@ -255,15 +297,27 @@ static int init_signals(void *p, struct err *e)
 	return 0;
 }
 
-/* The jar is ready: to the guest that may be waiting already, and to the maker for those that come later. Init keeps its two channels
+/* The jar can be entered, by the guest that may be waiting already: it gives its rights away while we do. */
+static int init_gate(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+	char byte = GATE_READY;
+
+	c->spaces[SPACE_USER] = c->j->user;
+	if (fd_send(c->j->gate[1], &byte, 1, c->spaces, SPACES) < 0)
+		return err_sys(e, "open the jar's gate");
+	return 0;
+}
+
+/* Nothing of ours is left to be had: so the guest may go on, and the maker gets what those who come later need. Init keeps its two channels
  * and nothing else. */
 static int init_hand_over(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 	struct jar_report r = { .type = REPORT_READY };
-	char byte = GATE_READY;
+	char byte = GATE_DONE;
 
-	if (fd_send(c->j->gate[1], &byte, 1, c->spaces, SPACES) < 0 || fd_send(c->report, &r, sizeof(r), c->spaces, SPACES) < 0)
+	if (fd_send(c->j->gate[1], &byte, 1, NULL, 0) < 0 || fd_send(c->report, &r, sizeof(r), c->spaces, SPACES) < 0)
 		return err_sys(e, "hand the jar over");
 	if (dup3(c->control, 0, O_CLOEXEC) < 0 || dup3(c->report, 1, O_CLOEXEC) < 0 || sys_close_range(2, ~0U, 0) < 0)
 		return err_sys(e, "close init's descriptors");
@@ -272,13 +326,42 @@ static int init_hand_over(void *p, struct err *e)
 	return 0;
 }
 
+/* What every init ends with. */
+#define INIT_END \
+	{ "init-spaces", NULL, init_open_spaces }, \
+	{ "init-gate", NULL, init_gate }, \
+	{ "init-userns", NULL, init_userns }, \
+	{ "init-ids", "init_uid", init_ids }, \
+	{ "init-caps", NULL, init_caps }, \
+	{ "init-undumpable", "dumpable", init_undumpable }, \
+	{ "init-deathsig", "pdeathsig", init_deathsig }, \
+	{ "init-signals", NULL, init_signals }, \
+	{ "init-hand-over", NULL, init_hand_over }
+
+/* Born before the request: what it does not depend on comes first. */
 const struct step init_steps[] = {
+	{ "jar-root", NULL, init_root },
+	{ "jar-proc", NULL, init_proc },
+	{ "jar-attach-proc", NULL, init_attach_proc },
+	{ "jar-pivot", NULL, init_pivot_early },
+	{ "jar-order", NULL, init_order },
+	{ "jar-pid-max", NULL, init_pid_max },
+	{ "jar-data", NULL, init_show_data },
+	{ "jar-binds", NULL, init_binds },
+	{ "jar-readonly", "readonly", init_readonly },
+	{ "jar-hostname", NULL, init_hostname },
+	{ "jar-network", NULL, init_order_spaces },
+	INIT_END,
+};
+const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
+
+/* With an allow-list, for which the host's tree is needed: born when all is known. */
+const struct step fence_init_steps[] = {
 	{ "jar-network", NULL, init_network },
 	{ "jar-root", NULL, init_root },
 	{ "jar-pid-max", NULL, init_pid_max },
 	{ "jar-proc", NULL, init_proc },
 	{ "jar-fence", NULL, init_fence },
-	{ "jar-devpts", NULL, init_devpts },
 	{ "jar-data", NULL, init_data },
 	{ "jar-binds", NULL, init_binds },
 	{ "jar-fence-binds", NULL, init_fence_binds },
@@ -286,16 +369,9 @@ const struct step init_steps[] = {
 	{ "jar-readonly", "readonly", init_readonly },
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
-	{ "init-spaces", NULL, init_open_spaces },
-	{ "init-userns", NULL, init_userns },
-	{ "init-ids", "init_uid", init_ids },
-	{ "init-caps", NULL, init_caps },
-	{ "init-undumpable", "dumpable", init_undumpable },
-	{ "init-deathsig", "pdeathsig", init_deathsig },
-	{ "init-signals", NULL, init_signals },
-	{ "init-hand-over", NULL, init_hand_over },
+	INIT_END,
 };
-const size_t init_step_count = sizeof(init_steps) / sizeof(init_steps[0]);
+const size_t fence_init_step_count = sizeof(fence_init_steps) / sizeof(fence_init_steps[0]);
 
 /* ---- a warm jar: the template and the slot's namespaces are there ---- */
 
@@ -320,26 +396,14 @@ static int warm_data(void *p, struct err *e)
 	struct jar *j = ((struct init_ctx *)p)->j;
 
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
-	if (j->data < 0)
-		return -1;
-	/* From 6.15 on the kernel copies parts of what is attached nowhere. */
-	if (root_show_data(j->root, j->data, 0, e) == 0)
-		return 0;
-	if (e->sys != EINVAL)
-		return -1;
-	err_clear(e);
-	if (root_attach_data(j->root, j->data, ROOT_EMPTY, 0, e) < 0)
-		return -1;
-	if (sys_umount2(ROOT_EMPTY, MNT_DETACH) < 0)
-		return err_sys(e, "detach the data file system");
-	return 0;
+	return j->data < 0 ? -1 : show_data(j, 0, e);
 }
 
 static int warm_ruleset(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 
-	c->own[OWN_LANDLOCK] = c->j->landlock_abi ? jar_landlock(c->j, e) : -1;
+	c->own[OWN_LANDLOCK] = c->j->landlock_abi ? jar_landlock(c->j, c->j->root, -1, e) : -1;
 	return c->j->landlock_abi && c->own[OWN_LANDLOCK] < 0 ? -1 : 0;
 }
 
@@ -460,7 +524,9 @@ void init_main(struct jar *j, int control, int report)
 {
 	struct init_ctx c = { .j = j, .control = control, .report = report, .proc = -1, .sys = -1 };
 
-	serve(&c, init_steps, init_step_count);
+	/* Until the last change of ids takes it back (init-deathsig): it may be a while before we are told what to make. The end of our control channel says the same. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	serve(&c, j->early ? init_steps : fence_init_steps, j->early ? init_step_count : fence_init_step_count);
 }
 
 void init_warm_main(struct jar *j, const struct warm_birth *b)

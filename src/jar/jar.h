@@ -43,6 +43,7 @@ struct jar {
 	struct jar_limits limits; /* of the guest being started */
 	uint32_t missing;	  /* of the maker's own set-up */
 	int landlock_abi;
+	bool early;		  /* init is born before the request (order.h) */
 	int root;		  /* template, in the maker's mount namespace; in init, in its own */
 	const char *root_path;	  /* where it is attached in both */
 	int data;		  /* writable file system */
@@ -51,14 +52,15 @@ struct jar {
 	struct allow *allow;	  /* what can be started; NULL: whatever is there */
 	int init_pidfd;
 	pid_t init_pid;
-	int control;		  /* maker's end: init lives as long as it is open */
+	int control;		  /* maker's end, SOCK_SEQPACKET: init lives as long as it is open */
 	int init_report;	  /* init says struct jar_report here */
 	int gate[2];		  /* a guest waits here; what comes are the jar's namespaces */
 	int tasks[CGROUP_CTLS];	  /* v1 cgroups for the guest to enter */
 	unsigned task_count;
 };
 
-enum { GATE_READY = 'r', CONTROL_SCRUB = 's' };
+/* On the gate: the jar's namespaces can be entered; init has given everything away, so that foreign bytes may come. */
+enum { GATE_READY = 'r', GATE_DONE = 'd', CONTROL_SCRUB = 's' };
 
 /* The namespaces that a guest enters, as init hands them over: through its pidfd one would need the right to trace it, and init is
  * undumpable. The user namespace comes last: after it nothing else can be entered. */
@@ -70,7 +72,8 @@ enum jar_report_type {
 	REPORT_COLD,	/* this request needs an interpreter of its own: nothing of it ran */
 };
 
-/* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper and leave `err` out where there is none. */
+/* Said by init or a guest-to-be to the maker; on an error nothing follows. Warm jars say it to the keeper. `err` is left out where there is none (but not by
+ * init). */
 struct jar_report {
 	uint32_t type;
 	uint64_t at_ns; /* REPORT_EXEC: when; REPORT_READY of a warm jar: bits 1 << OWN_..., which descriptors came */
@@ -78,8 +81,13 @@ struct jar_report {
 };
 #define REPORT_SHORT offsetof(struct jar_report, err)
 
-/* The jar's Landlock ruleset, from inside it; -1 on failure. */
-int jar_landlock(const struct jar *j, struct err *e);
+/*
+ * The jar's Landlock ruleset, with the rules of what every jar has; -1 on failure. Rules go by what is there, not by how it is reached: so they can be made
+ * with the template and the data file system, before there is a jar. `data` is -1 where `root` shows its folders.
+ */
+int jar_landlock(const struct jar *j, int root, int data, struct err *e);
+/* Adds the rules of what this one has besides, from inside it. */
+int jar_landlock_own(const struct jar *j, int set, struct err *e);
 /* The number init has inside U2. */
 uint32_t jar_init_uid(uint32_t guest_uid);
 
@@ -129,7 +137,7 @@ struct warm_go {
 void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan);
 
 /* The tables of steps, for the test that makes each fail. */
-extern const struct step init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[];
-extern const size_t init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count;
+extern const struct step init_steps[], fence_init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[];
+extern const size_t init_step_count, fence_init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count;
 
 #endif

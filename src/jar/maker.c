@@ -17,6 +17,7 @@
 #include "base/hook.h"
 #include "jar/feed.h"
 #include "jar/loader.h"
+#include "jar/order.h"
 #include "jar/programs.h"
 #include "jar/root.h"
 #include "jar/starts.h"
@@ -26,10 +27,19 @@
 #include "kernel/space.h"
 #include "kernel/sys.h"
 
+/*
+ * A short program is over before anybody could do anything about what it says on its way: whoever is woken for it takes the CPU from it. So for a moment after
+ * its birth only its end is looked for. What it said by then is read when that moment is over, or it is.
+ */
+#define QUIET_NS (3 * NS_PER_MS)
+
 struct guest {
 	pid_t pid;
 	int pidfd, report, listener;
+	uint64_t born_ns, exec_ns; /* when it says that it executes, held against our clock */
 	bool exec, started; /* it said that it executes; it did */
+	bool quiet;
+	bool ended;
 };
 
 struct maker {
@@ -38,6 +48,8 @@ struct maker {
 	struct space_ahead ahead;
 	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
 	bool made;
+	bool complete; /* init has its namespaces, or never needed to be given any */
+	bool said_made;
 	bool ready_used; /* init's own gate byte went to the first guest */
 	struct guest guest;
 	struct starts starts;
@@ -77,6 +89,16 @@ int maker_keyring(void *p, struct err *e)
 }
 
 /* Begun here, taken when the jar is made: by then the root is built. */
+static int clone_init(struct maker *m, struct err *e);
+
+/* Born before anybody asks: it brings the template into its own namespace and takes the host's tree away while the front reads its request. */
+static int maker_init(void *p, struct err *e)
+{
+	struct maker *m = p;
+
+	return m->jar.early ? clone_init(m, e) : 0;
+}
+
 static int maker_spaces(void *p, struct err *e)
 {
 	return space_begin(&((struct maker *)p)->ahead, e);
@@ -96,22 +118,50 @@ static int maker_root(void *p, struct err *e)
 	return m->jar.root < 0 ? -1 : 0;
 }
 
+/* One maker, one jar: so it can be in the template. */
+static int maker_devpts(void *p, struct err *e)
+{
+	return root_devpts(((struct maker *)p)->jar.root, e);
+}
+
 const struct step maker_steps[] = {
 	{ "maker-ids", NULL, maker_ids },
 	{ "maker-keyring", "keyring", maker_keyring },
 	{ "maker-spaces", NULL, maker_spaces },
 	{ "maker-private", NULL, maker_private },
 	{ "maker-root", NULL, maker_root },
+	{ "maker-devpts", NULL, maker_devpts },
+	{ "maker-init", NULL, maker_init },
 };
 const size_t maker_step_count = sizeof(maker_steps) / sizeof(maker_steps[0]);
 
 /* ---- talking to the keeper ---- */
 
+size_t maker_msg_len(const struct maker_msg *msg)
+{
+	static const size_t parts[] = {
+		[MAKER_START] = sizeof(msg->limits), [MAKER_EXPORT] = sizeof(msg->export), [MAKER_MADE] = sizeof(msg->facts),
+		[MAKER_STARTED] = sizeof(msg->evidence), [MAKER_EXITED] = sizeof(msg->evidence), [MAKER_SYSCALL] = sizeof(msg->evidence),
+		[MAKER_DENIED] = sizeof(msg->denied), [MAKER_FAILED] = sizeof(msg->err),
+	};
+
+	if (msg->type < MAKER_MAKE || msg->type > MAKER_FAILED)
+		return 0;
+	return offsetof(struct maker_msg, spec) + (msg->type == MAKER_MAKE ? jar_spec_len(&msg->spec) : parts[msg->type]);
+}
+
+bool maker_msg_whole(const struct maker_msg *msg, size_t len)
+{
+	if (len < offsetof(struct maker_msg, spec) || msg->type < MAKER_MAKE)
+		return false;
+	return msg->type == MAKER_MAKE ? jar_spec_whole(&msg->spec, len - offsetof(struct maker_msg, spec)) : len == maker_msg_len(msg);
+}
+
 static void say(struct maker *m, struct maker_msg *msg, uint32_t type, const int *fds, unsigned nfds)
 {
 	msg->type = type;
 	/* A keeper that does not listen is dead: so are we. */
-	if (fd_send(m->sock, msg, sizeof(*msg), fds, nfds) < 0)
+	if (fd_send(m->sock, msg, maker_msg_len(msg), fds, nfds) < 0)
 		_exit(1);
 }
 
@@ -236,12 +286,14 @@ static int take_spaces(struct maker *m, struct err *e)
 static int clone_init(struct maker *m, struct err *e)
 {
 	struct jar *j = &m->jar;
-	int control[2], report[2];
+	int control[2] = { -1, -1 }, report[2] = { -1, -1 };
 	uint64_t flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 
 	if (hook_disabled("ipcns"))
 		flags &= ~(uint64_t)CLONE_NEWIPC;
-	if (pipe2(control, O_CLOEXEC) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
+	if (step_point("jar-clone", e) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return err_sys(e, "make init's channels");
 	/* From here on our children are born in the jar's pid namespace; the first is its pid 1. */
@@ -251,6 +303,8 @@ static int clone_init(struct maker *m, struct err *e)
 	if (j->init_pid == 0) {
 		close(control[1]);
 		close(report[0]);
+		close(m->sock);
+		space_forget(&m->ahead);
 		init_main(j, control[0], report[1]);
 	}
 	close(control[0]);
@@ -263,41 +317,90 @@ static int clone_init(struct maker *m, struct err *e)
 	return 0;
 }
 
+/* What an init that is gone has said, if anything, is the better reason. */
+static int tell_init(struct maker *m, struct err *e)
+{
+	struct pollfd p = { m->jar.init_report, POLLIN, 0 };
+	struct jar_report r;
+	unsigned nfds;
+	int fds[SPACES];
+
+	if (order_give_jar(m->jar.control, &m->jar, e) == 0)
+		return 0;
+	if (poll(&p, 1, 0) > 0 && fd_recv(m->jar.init_report, &r, sizeof(r), fds, SPACES, &nfds) == sizeof(r) && r.type == REPORT_ERROR)
+		*e = r.err;
+	return -1;
+}
+
+/* The second half of what an early init is told. The first guest is born meanwhile: it waits at the gate. */
+static int complete_jar(struct maker *m, struct err *e)
+{
+	if (!m->made || m->complete)
+		return 0;
+	m->complete = true;
+	return take_spaces(m, e) < 0 || order_give_spaces(m->jar.control, &m->jar, e) < 0 ? -1 : 0;
+}
+
 static int make_jar(struct maker *m, const struct maker_msg *msg, int *fds, struct err *e)
 {
 	struct jar *j = &m->jar;
 
 	if (m->made || j->data >= 0)
 		return err_set(e, ERR_INTERNAL, "this maker has had its jar already");
-	j->spec = msg->spec;
+	if (j->early && msg->spec.allow_count)
+		return err_set(e, ERR_INTERNAL, "this maker makes no jar with an allow-list");
+	memcpy(&j->spec, &msg->spec, jar_spec_len(&msg->spec));
 	if (step_point("jar-users", e) < 0 ||
-	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 ||
+	    root_users(j->root, j->spec.uid, j->spec.flags & JAR_NET_HOST, e) < 0 || (j->spec.flags & JAR_GRADING && root_grading(j->root, e) < 0) ||
 	    step_point("jar-sources", e) < 0 || open_binds(m, msg, fds, e) < 0 || step_point("jar-allow", e) < 0 ||
 	    resolve_allow(m, j->spec.flags & JAR_CACHE ? fds[j->spec.bind_count] : -1, e) < 0 || step_point("jar-disk", e) < 0)
 		return -1;
 	j->data = root_data(j->spec.disk_bytes, j->ids.guest, e);
-	if (j->data < 0 || take_spaces(m, e) < 0 || step_point("jar-clone", e) < 0 || clone_init(m, e) < 0)
+	if (j->data < 0)
 		return -1;
-	space_reap(&m->ahead);
+	if (j->early ? tell_init(m, e) < 0 : take_spaces(m, e) < 0 || clone_init(m, e) < 0)
+		return -1;
 	m->made = true;
+	m->complete = !j->early;
+	m->said_made = false;
 	return 0;
 }
+
+static void say_made(struct maker *m)
+{
+	static struct maker_msg out;
+	int send[2] = { m->jar.init_pidfd, m->jar.data };
+	struct err e = { 0 };
+	int rc;
+
+	if (!m->made || m->said_made)
+		return;
+	m->said_made = true;
+	rc = complete_jar(m, &e);
+	out.facts.missing = m->jar.missing;
+	out.facts.landlock_abi = m->jar.landlock_abi;
+	say(m, &out, MAKER_MADE, send, 2);
+	if (rc < 0)
+		say_failed(m, &e);
+	space_reap(&m->ahead);
+}
+
+static void on_keeper(struct maker *m);
+static void hear_init(struct maker *m);
 
 static void on_make(struct maker *m, const struct maker_msg *msg, int *fds)
 {
 	struct err e = { 0 };
-	struct maker_msg out = { 0 };
-	int send[2];
+	struct pollfd more = { m->sock, POLLIN, 0 };
 
 	if (make_jar(m, msg, fds, &e) < 0) {
 		say_failed(m, &e);
 		return;
 	}
-	out.facts.missing = m->jar.missing;
-	out.facts.landlock_abi = m->jar.landlock_abi;
-	send[0] = m->jar.init_pidfd;
-	send[1] = m->jar.data;
-	say(m, &out, MAKER_MADE, send, 2);
+	/* Mostly the first guest is asked for already: it comes into the world before anybody hears of its jar. */
+	if (poll(&more, 1, 0) > 0)
+		on_keeper(m);
+	say_made(m);
 }
 
 /* ---- starting a guest ---- */
@@ -313,11 +416,11 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 	if (g->pidfd >= 0)
 		return err_set(e, ERR_INTERNAL, "a guest runs already");
 	if (m->ready_used) {
-		char ready = GATE_READY;
+		const char ready = GATE_READY, done = GATE_DONE;
 
 		/* The jar has long been ready: a fresh gate says so itself. */
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, j->gate) < 0 ||
-		    fd_send(j->gate[1], &ready, 1, m->space_fds, SPACES) < 0)
+		    fd_send(j->gate[1], &ready, 1, m->space_fds, SPACES) < 0 || fd_send(j->gate[1], &done, 1, NULL, 0) < 0)
 			return err_sys(e, "make a gate");
 	}
 	m->ready_used = true;
@@ -327,9 +430,17 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 		return err_sys(e, "make a report channel");
 	/* Born in the jar's pid namespace, as all our children since init. */
 	starts_init(&m->starts, j->allow);
+	g->born_ns = clock_mono_ns();
+	/* Starts under an allow-list wait for us. */
+	g->quiet = !j->allow;
 	g->pid = sys_clone_into(0, &g->pidfd, msg->v2 ? fds[4 + msg->tasks] : -1);
 	if (g->pid == 0) {
 		close(report[0]);
+		/* At once: init ends when its control channel does, and we wait for init. */
+		close(j->control);
+		close(j->init_report);
+		close(m->sock);
+		space_forget(&m->ahead);
 		enter_main(j, report[1], fds, fds[3]);
 	}
 	close(report[1]);
@@ -344,14 +455,18 @@ static int clone_guest(struct maker *m, const struct maker_msg *msg, int *fds, s
 static void on_start(struct maker *m, const struct maker_msg *msg, int *fds)
 {
 	struct err e = { 0 };
-	struct maker_msg out = { 0 };
+	static struct maker_msg out;
 
 	m->jar.limits = msg->limits;
-	m->guest.started = m->guest.exec = false;
+	m->guest.started = m->guest.exec = m->guest.ended = false;
 	if (step_point("guest-clone", &e) < 0 || clone_guest(m, msg, fds, &e) < 0) {
+		say_made(m);
+		/* Where init is dead nobody can be born any more: its reason is the better one. */
+		hear_init(m);
 		say_failed(m, &e);
 		return;
 	}
+	say_made(m);
 	say(m, &out, MAKER_GUEST, &m->guest.pidfd, 1);
 	close(m->jar.gate[0]);
 	close(m->jar.gate[1]);
@@ -433,23 +548,38 @@ static void on_init_report(struct maker *m)
 		say(m, &out, MAKER_SCRUBBED, NULL, 0);
 }
 
+/* All that it has said so far. */
+static void hear_init(struct maker *m)
+{
+	struct pollfd p = { m->jar.init_report, POLLIN, 0 };
+
+	while (m->jar.init_report >= 0 && poll(&p, 1, 0) > 0) {
+		on_init_report(m);
+		p.fd = m->jar.init_report;
+	}
+}
+
 static void on_guest_report(struct maker *m)
 {
 	struct guest *g = &m->guest;
 	struct jar_report r;
-	struct maker_msg out = { 0 };
+	static struct maker_msg out;
 	unsigned nfds;
 	int fd = -1;
 	ssize_t n = fd_recv(g->report, &r, sizeof(r), &fd, 1, &nfds);
 
-	if (n == sizeof(r) && r.type == REPORT_LISTENER) {
+	if (n == REPORT_SHORT && r.type == REPORT_LISTENER) {
 		fd_close(&g->listener);
 		g->listener = fd;
 		return;
 	}
 	fd_close(&fd);
-	if (n == sizeof(r) && r.type == REPORT_EXEC) {
+	if (n == REPORT_SHORT && r.type == REPORT_EXEC) {
+		uint64_t now = clock_mono_ns();
+
 		g->exec = true;
+		/* It has read foreign bytes by now: it does not choose the time from which it is counted. */
+		g->exec_ns = r.at_ns < g->born_ns ? g->born_ns : r.at_ns > now ? now : r.at_ns;
 		return;
 	}
 	fd_close(&g->report);
@@ -461,8 +591,12 @@ static void on_guest_report(struct maker *m)
 	 * pidfd tells) and never was a guest. */
 	if (!g->exec)
 		return;
-	out.evidence.started_ns = clock_mono_ns();
 	g->started = true;
+	/* MAKER_EXITED says it too. */
+	if (g->ended)
+		return;
+	memset(&out.evidence, 0, sizeof(out.evidence));
+	out.evidence.started_ns = g->exec_ns;
 	say(m, &out, MAKER_STARTED, NULL, 0);
 }
 
@@ -500,20 +634,23 @@ static void on_guest_syscall(struct maker *m)
 static void on_guest_exit(struct maker *m)
 {
 	struct guest *g = &m->guest;
-	struct maker_msg out = { 0 };
+	static struct maker_msg out;
 	struct rusage ru;
 	siginfo_t info = { 0 };
 
 	if (sys_waitid(P_PIDFD, g->pidfd, &info, WEXITED | WNOHANG, &ru) < 0 || !info.si_pid)
 		return;
-	/* Reports that are still unread come first: a failed step explains this exit. */
+	g->ended = true;
+	/* Reports that are still unread come first: a failed step explains this exit, and init's explains the guest's. */
+	hear_init(m);
 	while (g->report >= 0)
 		on_guest_report(m);
 	if (m->starts.denied.count || m->starts.denied.unseen) {
 		out.denied = m->starts.denied;
 		say(m, &out, MAKER_DENIED, NULL, 0);
-		memset(&out, 0, sizeof(out));
 	}
+	memset(&out.evidence, 0, sizeof(out.evidence));
+	out.evidence.started_ns = g->started ? g->exec_ns : 0;
 	out.evidence.ended_ns = clock_mono_ns();
 	out.evidence.code = info.si_code;
 	out.evidence.status = info.si_status;
@@ -543,8 +680,10 @@ static void on_keeper(struct maker *m)
 	unsigned nfds;
 	ssize_t n = fd_recv(m->sock, &msg, sizeof(msg), fds, JAR_BINDS_MAX + 1, &nfds);
 
-	if (n != sizeof(msg) || msg.type < MAKER_MAKE || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
-	    nfds > ops[msg.type].max_fds || (msg.type == MAKER_MAKE && nfds != msg.spec.bind_count + !!(msg.spec.flags & JAR_CACHE)) || (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
+	if (n < 0 || !maker_msg_whole(&msg, (size_t)n) || msg.type > MAKER_EXPORT || nfds < ops[msg.type].min_fds ||
+	    nfds > ops[msg.type].max_fds ||
+	    (msg.type == MAKER_MAKE && nfds != msg.spec.bind_count + !!(msg.spec.flags & JAR_CACHE)) ||
+	    (msg.type == MAKER_START && (msg.tasks > CGROUP_CTLS || nfds != 4 + msg.tasks + !!msg.v2)))
 		_exit(0); /* init's death signal ends the jar */
 	switch (msg.type) {
 	case MAKER_MAKE:
@@ -567,22 +706,23 @@ static void on_keeper(struct maker *m)
 			close(fds[i]);
 }
 
-void maker_main(int sock, const struct jar_ids *ids)
+static _Noreturn void serve(int sock, const struct jar_ids *ids, bool early)
 {
 	static struct maker m;
 	struct err e = { 0 };
 
 	m.sock = sock;
+	m.jar.early = early;
 	m.jar.ids = *ids;
 	m.jar.root = m.jar.data = m.jar.net = m.jar.user = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;
 	m.guest = (struct guest){ .pidfd = -1, .report = -1, .listener = -1 };
 	signal(SIGPIPE, SIG_IGN);
+	m.jar.landlock_abi = landlock_abi();
 	if (step_walk(maker_steps, maker_step_count, &m, &e) < 0) {
 		say_failed(&m, &e);
 		_exit(1);
 	}
-	m.jar.landlock_abi = landlock_abi();
 	for (;;) {
 		struct pollfd p[] = {
 			{ m.guest.report, POLLIN, 0 },	 { m.guest.listener, POLLIN, 0 },
@@ -595,19 +735,39 @@ void maker_main(int sock, const struct jar_ids *ids)
 		/* Too many starts in this second: they wait, all else does not. */
 		if (wait)
 			p[1].fd = -1;
+		if (m.guest.quiet && m.guest.pidfd >= 0) {
+			uint64_t age = clock_mono_ns() - m.guest.born_ns;
+
+			m.guest.quiet = age < QUIET_NS;
+			if (m.guest.quiet) {
+				p[0].fd = p[1].fd = p[3].fd = -1;
+				wait = (int)((QUIET_NS - age) / NS_PER_MS) + 1;
+			}
+		}
 		if (poll(p, 5, wait ? wait : -1) < 0)
 			continue;
+		/* Init first: when it fails, its guest does, and has less to say. */
+		if (p[3].revents && m.jar.init_report >= 0)
+			on_init_report(&m);
 		if (p[0].revents && m.guest.report >= 0)
 			on_guest_report(&m);
 		if (p[1].revents & POLLIN && m.guest.listener >= 0)
 			on_guest_syscall(&m);
 		else if (p[1].revents)
 			fd_close(&m.guest.listener); /* the last process under the filter is gone */
-		if (p[3].revents && m.jar.init_report >= 0)
-			on_init_report(&m);
 		if (p[2].revents && m.guest.pidfd >= 0)
 			on_guest_exit(&m);
 		if (p[4].revents)
 			on_keeper(&m);
 	}
+}
+
+void maker_main(int sock, const struct jar_ids *ids)
+{
+	serve(sock, ids, true);
+}
+
+void maker_main_late(int sock, const struct jar_ids *ids)
+{
+	serve(sock, ids, false);
 }

@@ -17,7 +17,7 @@ enum maker_type {
 	MAKER_MADE,	 /* facts; descriptors: init's pidfd, the data file system */
 	MAKER_GUEST,	 /* descriptor: the guest's pidfd */
 	MAKER_STARTED,	 /* evidence.started_ns */
-	MAKER_EXITED,	 /* evidence: status, times, rusage */
+	MAKER_EXITED,	 /* evidence: status, times (started_ns too: MAKER_STARTED is left out of a short run), rusage */
 	MAKER_SYSCALL,	 /* evidence.syscall */
 	MAKER_DENIED,	 /* denied: before MAKER_EXITED, when there are any */
 	MAKER_SCRUBBED,
@@ -41,10 +41,17 @@ struct maker_msg {
 	};
 };
 
+/* Bytes of a message of this kind, as it is sent; 0: there is no such kind. MAKER_MAKE's counts must be in range. */
+size_t maker_msg_len(const struct maker_msg *msg);
+/* Whether `len` received bytes are one whole message. */
+bool maker_msg_whole(const struct maker_msg *msg, size_t len);
+
 /* Runs in the child of the keeper, in its fresh user, mount and uts namespace, after its maps were written. It stays in the host's
  * network namespace, where it has no rights: sockets it makes there are not to be seen from a jar (SV-02). Serves one jar at
  * a time until `sock` ends. Never returns. */
 _Noreturn void maker_main(int sock, const struct jar_ids *ids);
+/* The same for a jar with an allow-list, whose init cannot be born before the request: maker_main refuses such. */
+_Noreturn void maker_main_late(int sock, const struct jar_ids *ids);
 
 /* Steps that every maker begins with. `p` is not used. */
 int maker_ids(void *p, struct err *e);

@@ -36,6 +36,12 @@ const char *root_spare(int mnt, struct err *e);
 /* A folder of the template in which nothing is ever seen: a place to attach what is to be taken apart. */
 #define ROOT_EMPTY "/run"
 
+/* The two sides of grading, for jars that grade (JAR_GRADING): a third of a megabyte that others are not made to wait for. */
+int root_grading(int root, struct err *e);
+
+/* Terminals of its own, at /dev/pts. */
+int root_devpts(int root, struct err *e);
+
 /* /etc/passwd and /etc/group that know the guest; with `resolver` the host's /etc/resolv.conf too. */
 int root_users(int root, uint32_t uid, bool resolver, struct err *e);
 

@@ -59,7 +59,7 @@ static int become_template(bool proc, uint32_t *missing, struct err *e)
 	const char *where;
 	auto_close int root = step_point("slot-root", e) < 0 ? -1 : root_build(&where, missing, e);
 
-	if (root < 0 || root_users(root, GUEST_UID, false, e) < 0)
+	if (root < 0 || root_grading(root, e) < 0 || root_users(root, GUEST_UID, false, e) < 0)
 		return -1;
 	if (proc) {
 		auto_close int mnt = mount_copy(AT_FDCWD, "/proc", true, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);

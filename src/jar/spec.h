@@ -4,6 +4,7 @@
 #define BELLJAR_JAR_SPEC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/cgroup.h"
@@ -21,7 +22,8 @@ enum jar_flag {
 	JAR_DEGRADED = 1 << 2, /* start although a guard is missing on this host */
 	JAR_ALLOW = 1 << 3,    /* only the programs of `allow` can be started */
 	JAR_CACHE = 1 << 4,    /* with JAR_ALLOW: the last descriptor is a file where the maker may remember what it found (programs.h) */
-	JAR_FLAGS = (1 << 5) - 1,
+	JAR_GRADING = 1 << 5,  /* with what grades in /etc/belljar (root.h) */
+	JAR_FLAGS = (1 << 6) - 1,
 };
 
 struct jar_limits {
@@ -39,10 +41,23 @@ struct jar_spec {
 	uint64_t pids;	     /* of the first guest; the keeper sets it to 0 where a cgroup counts them */
 	char hostname[65];
 	uint32_t layers;     /* bit i: binds[i] is a folder with a writable layer of its own over it */
-	char binds[JAR_BINDS_MAX][JAR_PATH_MAX]; /* where in the jar */
 	uint32_t allow_count;
+	/* From here on only what is used is sent: most jars have neither. */
+	char binds[JAR_BINDS_MAX][JAR_PATH_MAX]; /* where in the jar */
 	char allow[JAR_ALLOW_MAX][JAR_ALLOW_NAME]; /* names, or paths of the jar (allow.h) */
 };
+
+/* The bytes of it that say something, for counts in range. */
+static inline size_t jar_spec_len(const struct jar_spec *s)
+{
+	return s->allow_count ? sizeof(*s) : offsetof(struct jar_spec, binds) + s->bind_count * sizeof(s->binds[0]);
+}
+
+/* Whether `len` bytes that were received are one whole specification. */
+static inline bool jar_spec_whole(const struct jar_spec *s, size_t len)
+{
+	return len >= offsetof(struct jar_spec, binds) && s->bind_count <= JAR_BINDS_MAX && s->allow_count <= JAR_ALLOW_MAX && len == jar_spec_len(s);
+}
 
 static inline bool jar_is_layer(const struct jar_spec *s, uint32_t bind)
 {

@@ -17,6 +17,7 @@
 #include "jar/maker.h"
 #include "jar/root.h"
 #include "jar/shelf.h"
+#include "keeper/keeper.h"
 #include "keeper/pool.h"
 #include "keeper/proto.h"
 #include "keeper/scan.h"
@@ -59,11 +60,14 @@ struct keeper {
 	struct jar_spec spec;
 	struct jar_facts facts;
 	bool asked, made;
+	bool late; /* the maker is one for an allow-list */
 	int init_pidfd;
 	/* the guest */
 	int guest_pidfd;
 	uint32_t ended_by; /* enum jar_ended: what we decided, the first decision */
 	bool running, last;
+	bool told_made; /* the front has its facts */
+	int signal;	/* to be passed on when the guest has begun; 0: none */
 	unsigned guests;
 	bool scrubbed; /* nothing of the guest before is left */
 	struct watch watch;
@@ -81,13 +85,6 @@ static void kill_jar(struct keeper *k)
 		sys_pidfd_send_signal(k->guest_pidfd, SIGKILL, NULL, 0);
 }
 
-static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
-{
-	ev->type = type;
-	/* A front that is gone is noticed by its socket's end. */
-	fd_send(k->front, ev, sizeof(*ev), NULL, 0);
-}
-
 /* All bytes, the union's padding too: what is sent is not our stack. */
 static struct keeper_event new_event(void)
 {
@@ -95,6 +92,27 @@ static struct keeper_event new_event(void)
 
 	memset(&ev, 0, sizeof(ev));
 	return ev;
+}
+
+/* The facts go out with the next event: the front is not to be woken while the guest wants the CPU. */
+static void tell_made(struct keeper *k)
+{
+	struct keeper_event ev = new_event();
+
+	if (!k->made || k->told_made)
+		return;
+	k->told_made = true;
+	ev.type = KEEPER_MADE;
+	ev.facts = k->facts;
+	fd_send(k->front, &ev, sizeof(ev), NULL, 0);
+}
+
+static void tell(struct keeper *k, uint32_t type, struct keeper_event *ev)
+{
+	tell_made(k);
+	ev->type = type;
+	/* A front that is gone is noticed by its socket's end. */
+	fd_send(k->front, ev, sizeof(*ev), NULL, 0);
 }
 
 /* Something that was asked for did not happen: whatever there is of a jar ends. */
@@ -114,7 +132,7 @@ static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, con
 		     struct err *e)
 {
 	msg->type = type;
-	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, sizeof(*msg), fds, nfds) < 0)
+	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, maker_msg_len(msg), fds, nfds) < 0)
 		return err_set(e, ERR_INTERNAL, "the maker is gone");
 	return 0;
 }
@@ -176,6 +194,21 @@ static int check_guards(const struct keeper *k, struct err *e)
 	return 0;
 }
 
+static int start_maker(struct keeper *k, struct err *e)
+{
+	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, k->late ? maker_main_late : maker_main, e);
+}
+
+static int make_cgroups(struct keeper *k, struct err *e)
+{
+	if (k->cg_made)
+		return 0;
+	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, (gid_t)-1, k->slot.uids.start, e) < 0)
+		return -1;
+	k->cg_made = true;
+	return 0;
+}
+
 /* What belongs to the owner of the folder belongs to the guest, in this jar's view of it: so it can be changed there, in the layer over it. */
 static int give_guest(const struct keeper *k, int mnt, struct err *e)
 {
@@ -200,14 +233,12 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 	if (!(r->spec.flags & JAR_DEGRADED) && check_guards(k, e) < 0)
 		return -1;
 	k->asked = true;
-	k->spec = r->spec;
-	if (k->cg.dir[CGROUP_PIDS] >= 0)
+	memcpy(&k->spec, &r->spec, jar_spec_len(&r->spec));
+	if (k->cg_host.ctl[CGROUP_PIDS].parent >= 0)
 		k->spec.pids = 0;
-	msg.spec = k->spec;
-	if (k->slot.rootless)
-		return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
-	msg.mounts = 1;
-	for (unsigned i = 0; i < k->spec.bind_count; i++) {
+	memcpy(&msg.spec, &k->spec, jar_spec_len(&k->spec));
+	msg.mounts = !k->slot.rootless;
+	for (unsigned i = 0; i < k->spec.bind_count && msg.mounts; i++) {
 		int mnt = mount_copy(fds[i], "", false, ROOT_BIND_ATTR, e);
 
 		if (mnt < 0)
@@ -219,7 +250,15 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 		close(fds[i]);
 		fds[i] = mnt;
 	}
-	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e);
+	/* Nobody said before that there would be an allow-list: another maker. */
+	if (k->spec.allow_count && !k->late) {
+		u1_stop(&k->maker);
+		k->late = true;
+		if (start_maker(k, e) < 0)
+			return -1;
+	}
+	/* The groups meanwhile. */
+	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e) < 0 ? -1 : make_cgroups(k, e);
 }
 
 static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
@@ -251,7 +290,11 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 		msg.v2 = 1;
 		all[nfds + msg.tasks] = v2;
 	}
-	return ask_maker(k, &msg, MAKER_START, all, nfds + msg.tasks + msg.v2, e);
+	if (ask_maker(k, &msg, MAKER_START, all, nfds + msg.tasks + msg.v2, e) < 0)
+		return -1;
+	/* Now, while there is nothing else to do. */
+	cgroup_open_counters(&k->cg, &k->cg_host);
+	return 0;
 }
 
 static int keeper_kill(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
@@ -272,7 +315,10 @@ static int keeper_signal(struct keeper *k, const void *req, int *fds, unsigned n
 	(void)fds, (void)nfds;
 	if (r->signal < 1 || r->signal >= NSIG)
 		return err_set(e, ERR_INTERNAL, "not a signal");
-	if (k->running && k->watch.started && k->guest_pidfd >= 0)
+	/* We may not have heard yet that it has begun; what is still being set up is not to be interrupted. */
+	if (k->running && !k->watch.started)
+		k->signal = (int)r->signal;
+	else if (k->running && k->guest_pidfd >= 0)
 		sys_pidfd_send_signal(k->guest_pidfd, (int)r->signal, NULL, 0);
 	return 0;
 }
@@ -314,7 +360,7 @@ static int keeper_export(struct keeper *k, const void *req, int *fds, unsigned n
 typedef int keeper_fn(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e);
 
 static const struct keeper_op {
-	size_t size;		   /* exact length; anything else drops the peer */
+	size_t size;		   /* exact length (of a specification, the longest); anything else drops the peer */
 	unsigned min_fds, max_fds; /* descriptors that must ride along */
 	keeper_fn *run;
 } keeper_ops[KEEPER_OPS] = {
@@ -345,7 +391,10 @@ static bool on_front(struct keeper *k)
 	if (n < (ssize_t)sizeof(req.op) || req.op == 0 || req.op >= KEEPER_OPS)
 		return false;
 	op = &keeper_ops[req.op];
-	if ((size_t)n != op->size || nfds < op->min_fds || nfds > op->max_fds)
+	if (req.op == KEEPER_MAKE ? n < (ssize_t)offsetof(struct keeper_make, spec) || !jar_spec_whole(&req.make.spec, (size_t)n - offsetof(struct keeper_make, spec))
+				  : (size_t)n != op->size)
+		return false;
+	if (nfds < op->min_fds || nfds > op->max_fds)
 		return false;
 	if (op->run(k, &req, fds, nfds, &e) < 0)
 		tell_failed(k, &e);
@@ -384,8 +433,6 @@ static void add_missing(struct keeper *k)
 
 static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 {
-	struct keeper_event ev = new_event();
-
 	k->init_pidfd = take_fd(&fds[0]);
 	k->watch.data = take_fd(&fds[1]);
 	k->facts = msg->facts;
@@ -393,36 +440,30 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 	k->made = true;
 	if (k->ended_by)
 		kill_jar(k);
-	ev.facts = k->facts;
-	tell(k, KEEPER_MADE, &ev);
 }
 
-static void on_guest(struct keeper *k, int *fds)
+static void on_guest(struct keeper *k, int *fds, pid_t pid)
 {
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
-	k->watch.guest_pid = scan_pidfd(k->guest_pidfd);
+	k->watch.guest_pid = pid;
 	if (k->ended_by)
 		kill_jar(k);
 }
 
 /* A maker that was taken over must not have us signal other processes of the host: what it calls a guest or an init runs under an id of
  * this slot. (A rootless keeper has no rights that its maker has not.) */
-static bool is_ours(struct keeper *k, int pidfd)
+static bool is_ours(struct keeper *k, int pidfd, pid_t *pid)
 {
-	pid_t pid = scan_pidfd(pidfd);
-
-	return k->slot.rootless || pid < 0 || scan_in_range(pid, k->slot.uids);
+	return scan_owner(pidfd, pid, k->slot.uids) || k->slot.rootless;
 }
 
 static void on_started(struct keeper *k, const struct maker_msg *msg)
 {
-	struct keeper_event ev = new_event();
-
-	ev.evidence.started_ns = msg->evidence.started_ns;
 	watch_started(&k->watch, msg->evidence.started_ns);
-	tell(k, KEEPER_STARTED, &ev);
-	cgroup_open_counters(&k->cg, &k->cg_host);
+	if (k->signal && k->running && k->guest_pidfd >= 0)
+		sys_pidfd_send_signal(k->guest_pidfd, k->signal, NULL, 0);
+	k->signal = 0;
 }
 
 static void on_exited(struct keeper *k, const struct maker_msg *msg)
@@ -433,6 +474,8 @@ static void on_exited(struct keeper *k, const struct maker_msg *msg)
 
 	if (!k->running)
 		return;
+	if (!k->watch.started && msg->evidence.started_ns)
+		on_started(k, msg);
 	/* init only dies before us when somebody else on the host killed it. */
 	if (ended_by == JAR_ENDED_ITSELF && msg->evidence.code == CLD_KILLED && msg->evidence.status == SIGKILL && poll(&init, 1, 0) > 0)
 		ended_by = JAR_ENDED_OUTSIDE;
@@ -462,20 +505,21 @@ static bool on_maker(struct keeper *k)
 	struct keeper_event ev = new_event();
 	int fds[2] = { -1, -1 };
 	unsigned nfds = 0;
+	pid_t pid;
 	ssize_t n = fd_recv(k->maker.sock, &msg, sizeof(msg), fds, 2, &nfds);
 
-	if (n != sizeof(msg))
+	if (n < 0 || !maker_msg_whole(&msg, (size_t)n))
 		return false;
 	switch (msg.type) {
 	case MAKER_MADE:
-		if (nfds != 2 || k->made || !is_ours(k, fds[0]))
+		if (nfds != 2 || k->made || !is_ours(k, fds[0], &pid))
 			return false;
 		on_made(k, &msg, fds);
 		break;
 	case MAKER_GUEST:
-		if (nfds != 1 || !is_ours(k, fds[0]))
+		if (nfds != 1 || !is_ours(k, fds[0], &pid))
 			return false;
-		on_guest(k, fds);
+		on_guest(k, fds, pid);
 		break;
 	case MAKER_STARTED:
 		on_started(k, &msg);
@@ -594,37 +638,28 @@ static int drop_rights(struct err *e)
 	return caps_set(keep & caps_effective(), e) < 0 ? -1 : caps_no_new_privs(e);
 }
 
-static int make_cgroups(struct keeper *k, struct err *e)
-{
-	cgroup_host_open(&k->cg_host);
-	if (step_point("cgroup-make", e) < 0 || cgroup_make(&k->cg, &k->cg_host, k->slot.cgroup, k->slot.uids.start, (gid_t)-1, k->slot.uids.start, e) < 0)
-		return -1;
-	k->cg_made = true;
-	return 0;
-}
-
-static int start_maker(struct keeper *k, struct err *e)
-{
-	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, maker_main, e);
-}
-
 static int prepare(struct keeper *k, struct err *e)
 {
 	char dir[256];
 
 	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
-	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_claim(&k->slot, dir, e) < 0)
+	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_take(&k->slot, dir, e) < 0)
 		return -1;
-	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. */
-	if (cgroup_is_unified())
-		return make_cgroups(k, e) < 0 ? -1 : start_maker(k, e);
-	if (start_maker(k, e) < 0 || make_cgroups(k, e) < 0)
+	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. Nothing foreign comes near it before all of
+	 * this is done: so the ids can be looked up meanwhile, too. */
+	if (cgroup_is_unified()) {
+		cgroup_host_open(&k->cg_host);
+		return make_cgroups(k, e) < 0 || start_maker(k, e) < 0 ? -1 : slot_check(&k->slot, e);
+	}
+	if (start_maker(k, e) < 0 || slot_check(&k->slot, e) < 0)
 		return -1;
+	cgroup_host_open(&k->cg_host);
+	/* Made when the maker has its next task (keeper_make). */
 	if (!cgroup_has_v2(&k->cg_host))
 		return 0;
 	/* A hybrid host that has given v2 a controller: once more, in the right order. */
 	u1_stop(&k->maker);
-	return start_maker(k, e);
+	return make_cgroups(k, e) < 0 ? -1 : start_maker(k, e);
 }
 
 #ifdef BELLJAR_TEST_HOOKS
@@ -664,7 +699,7 @@ static int print_steps(void)
 }
 #endif
 
-int main(int argc, char **argv)
+int keeper_main(int argc, char **argv)
 {
 	static struct keeper k = { .front = KEEPER_FD, .maker = { .sock = -1 }, .init_pidfd = -1, .guest_pidfd = -1 };
 	struct err e = { 0 };
@@ -683,6 +718,7 @@ int main(int argc, char **argv)
 	}
 	sys_close_range(KEEPER_FD + 1, ~0U, 0);
 	fcntl(KEEPER_FD, F_SETFD, FD_CLOEXEC);
+	clock_mono_ns(); /* libc looks for it once, here and not in each child */
 	/* The terminal's signals are for the front; ours come over the socket. */
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
@@ -692,6 +728,7 @@ int main(int argc, char **argv)
 	dumps_bar(&k.dumps);
 	if (argc == 2 && strcmp(argv[1], "--pool") == 0)
 		return pool_main(KEEPER_FD, &k.dumps, drop_rights(&e) < 0 ? &e : NULL);
+	k.late = argc == 2 && strcmp(argv[1], KEEPER_ALLOW) == 0;
 	cgroup_init(&k.cg);
 	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
 	if (prepare(&k, &e) < 0) {

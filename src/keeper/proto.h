@@ -19,6 +19,7 @@ enum keeper_op_id {
 	KEEPER_OPS
 };
 
+/* Sent as far as the specification says something (jar_spec_len). */
 struct keeper_make {
 	uint32_t op;
 	struct jar_spec spec;
@@ -50,14 +51,13 @@ struct keeper_export {
 };
 
 enum keeper_event_type {
-	KEEPER_MADE = 1, /* facts */
-	KEEPER_STARTED,	 /* evidence.started_ns */
+	KEEPER_MADE = 1, /* facts: together with whatever comes next, so that nobody is woken for it alone */
 	KEEPER_DENIED,	 /* denied: before KEEPER_EXITED, when there are any */
 	KEEPER_EXITED,	 /* evidence */
 	KEEPER_SCRUBBED,
 	KEEPER_ENDED,
 	KEEPER_EXPORTED,
-	KEEPER_FAILED,	 /* err: what was asked for did not happen; nothing of the guest ran unless STARTED came */
+	KEEPER_FAILED,	 /* err: what was asked for did not happen */
 };
 
 struct keeper_event {

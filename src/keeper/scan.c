@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,6 +44,27 @@ bool scan_in_range(pid_t pid, struct idmap_range uids)
 	if (uid == UINT64_MAX)
 		return true;
 	return uid >= uids.start && uid < (uint64_t)uids.start + uids.count;
+}
+
+/* pidfd_info of Linux 6.13: what /proc says in a file each. */
+struct info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+	int32_t exit_code;
+};
+#define INFO_PID   (1U << 0)
+#define INFO_CREDS (1U << 1)
+
+bool scan_owner(int pidfd, pid_t *pid, struct idmap_range uids)
+{
+	struct info i = { .mask = INFO_PID | INFO_CREDS };
+
+	if (ioctl(pidfd, (int)_IOWR(0xFF, 11, struct info), &i) == 0 && (i.mask & (INFO_PID | INFO_CREDS)) == (INFO_PID | INFO_CREDS) && i.pid) {
+		*pid = (pid_t)i.pid;
+		return i.ruid >= uids.start && i.ruid < (uint64_t)uids.start + uids.count;
+	}
+	*pid = scan_pidfd(pidfd);
+	return *pid < 0 || scan_in_range(*pid, uids);
 }
 
 /* utime, stime, cutime and cstime of /proc/<pid>/stat. The name in it is the guest's to choose: fields are counted from its last ')'. */

@@ -21,6 +21,8 @@ pid_t scan_pidfd(int pidfd);
 bool scan_in_range(pid_t pid, struct idmap_range uids);
 /* CPU time and largest memory of a process that lives, as its parent would hear of them at its end. */
 void scan_usage(pid_t pid, uint64_t *cpu_ns, uint64_t *maxrss_bytes);
+/* Both of the process behind a pidfd. */
+bool scan_owner(int pidfd, pid_t *pid, struct idmap_range uids);
 /* Looks at every process that is in the same pid namespace as `guest`. Polling: what lives between two looks is not seen. */
 void scan_jar(pid_t guest, struct scan *out);
 

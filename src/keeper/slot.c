@@ -112,7 +112,22 @@ int slot_each_free(const char *run_dir, void (*fn)(const char *cgroup, void *ctx
 	return 0;
 }
 
+int slot_check(const struct slot *s, struct err *e)
+{
+	return s->rootless ? 0 : idmap_check_free((struct idmap_range){ IDMAP_BASE, IDMAP_SLOTS * IDMAP_SLOT_IDS }, e);
+}
+
 int slot_claim(struct slot *out, const char *run_dir, struct err *e)
+{
+	if (slot_take(out, run_dir, e) < 0)
+		return -1;
+	if (slot_check(out, e) == 0)
+		return 0;
+	fd_close(&out->lock);
+	return -1;
+}
+
+int slot_take(struct slot *out, const char *run_dir, struct err *e)
 {
 	struct slot s = { .lock = -1 };
 	auto_close int dir = -1, base = open(run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -124,8 +139,6 @@ int slot_claim(struct slot *out, const char *run_dir, struct err *e)
 	if (dir < 0)
 		return err_sys(e, "open %s/slots", run_dir);
 	find_ranges(&s, &slots);
-	if (!s.rootless && idmap_check_free(s.uids, e) < 0)
-		return -1;
 	for (uint32_t i = 0; i < slots; i++) {
 		char name[16];
 

@@ -16,6 +16,9 @@ struct slot {
 
 /* Claims the first free slot. `run_dir` is where the locks are (made when missing). */
 int slot_claim(struct slot *out, const char *run_dir, struct err *e);
+/* The same in two halves: the slot itself; and whether its ids are anybody else's on this host, which must be known before anything foreign comes near. */
+int slot_take(struct slot *out, const char *run_dir, struct err *e);
+int slot_check(const struct slot *s, struct err *e);
 /* True when guests run under the caller's own host id, for want of others. */
 bool slot_is_single(void);
 /* Calls `fn` with the cgroup name of every slot that nobody uses, holding its lock meanwhile, and forgets the slot. */

@@ -29,14 +29,14 @@ void spawn_path(const char *name, char *out, size_t size)
 	snprintf(out, size, "%s/%s", BELLJAR_LIBEXECDIR, name);
 }
 
-/* The keeper sees nothing of the caller's environment but where a rootless user keeps run-time files. */
-static void keeper_env(char **out, char *runtime, size_t size)
+void spawn_env(char **out)
 {
+	static char runtime[512];
 	const char *xdg = getenv("XDG_RUNTIME_DIR");
 	int n = 0;
 
 	if (geteuid() != 0 && xdg) {
-		snprintf(runtime, size, "XDG_RUNTIME_DIR=%s", xdg);
+		snprintf(runtime, sizeof(runtime), "XDG_RUNTIME_DIR=%s", xdg);
 		out[n++] = runtime;
 	}
 #ifdef BELLJAR_TEST_HOOKS
@@ -71,13 +71,13 @@ static _Noreturn void become_keeper(const char *path, bool pool, int sock, int n
 
 int spawn_keeper(bool pool, struct err *e)
 {
-	char path[512], runtime[512], *envp[4];
+	char path[512], *envp[SPAWN_WORDS];
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int sock[2];
 	pid_t pid;
 
 	spawn_path("belljar-keeper", path, sizeof(path));
-	keeper_env(envp, runtime, sizeof(runtime));
+	spawn_env(envp);
 	if (access(path, X_OK) < 0) {
 		err_sys(e, "start %s", path);
 		return err_hint(e, "belljar-keeper must stand beside belljar: build or install both");

@@ -14,5 +14,8 @@
 void spawn_path(const char *name, char *out, size_t size);
 /* Starts the keeper of one jar, or of a pool, with an environment of its own. Returns our end of its socket (close-on-exec), or -1. */
 int spawn_keeper(bool pool, struct err *e);
+/* What the keeper sees of the caller's environment: where a rootless user keeps run-time files. `out` has room for SPAWN_WORDS. */
+#define SPAWN_WORDS 4
+void spawn_env(char **out);
 
 #endif

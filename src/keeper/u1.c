@@ -50,30 +50,17 @@ static int write_maps(pid_t pid, const struct slot *slots, unsigned count, struc
 }
 
 /*
- * The child's side. Its user namespace is made under the slot's own id, since the kernel charges what all its jars use (inotify, namespaces,
- * ...) to whoever made it: as root, one jar could use up every other's quota (RE-21).
+ * The child's side: it waits for its maps, without which it would be nobody.
  *
  * It is not executed anew: that would cost a tenth of a one-shot run, and the keeper's memory holds nothing to hide.
  */
-static _Noreturn void become_root(const struct slot *s, int sock, int up, int go, u1_main *run)
+static _Noreturn void become_root(const struct slot *s, int sock, int go, u1_main *run)
 {
 	struct jar_ids ids = { s->single ? 0 : 1, s->single ? 0 : 2, s->single, s->rootless };
-	uid_t uid = s->uids.start;
-	gid_t gid = s->gids.start;
-	char byte = 0;
+	char byte;
 
-	/* Root may make user namespaces where others may not (Ubuntu's AppArmor rule, a sysctl): that right is kept for the one call. */
-	if (!s->rootless && (setgroups(0, NULL) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setresgid(gid, gid, gid) < 0 ||
-			     setresuid(uid, uid, uid) < 0 || caps_set(CAP_BIT(CAP_SYS_ADMIN), NULL) < 0))
-		_exit(1);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS) < 0) {
-		byte = (char)errno; /* all of Linux's fit */
-		(void)!write(up, &byte, 1);
-		_exit(1);
-	}
-	/* Without maps we would be nobody: wait for them. */
-	if (write(up, &byte, 1) != 1 || fd_read_all(go, &byte, 1) != 0 || (!s->single && setgroups(0, NULL) < 0) ||
-	    setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 || dup2(sock, KEEPER_FD) != KEEPER_FD)
+	if (fd_read_all(go, &byte, 1) != 0 || (!s->single && setgroups(0, NULL) < 0) || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 ||
+	    dup2(sock, KEEPER_FD) != KEEPER_FD)
 		_exit(1);
 	/* Cgroups, locks, the front's socket: none of it is ours. */
 	if (sys_close_range(KEEPER_FD + 1, ~0U, 0) < 0)
@@ -82,40 +69,58 @@ static _Noreturn void become_root(const struct slot *s, int sock, int up, int go
 	_exit(0);
 }
 
+/*
+ * A user namespace belongs to whoever made it, and the kernel charges to that user what all its jars use (inotify, namespaces, ...): as root, one jar could
+ * use up every other's quota (RE-21). So it is made under the slot's own id, for this one call; our real id stays, and brings the rest back.
+ *
+ * The rights stay too: root may make user namespaces where others may not (Ubuntu's AppArmor rule, a sysctl), and may enter the v2 folder.
+ */
+static pid_t clone_as(const struct slot *s, uint64_t flags, int cgroup)
+{
+	uint64_t rights = caps_effective();
+	pid_t pid = -1;
+	int saved;
+
+	if (s->rootless)
+		return sys_clone_into(flags, NULL, cgroup);
+	if (setgroups(0, NULL) == 0 && setresgid((gid_t)-1, s->gids.start, (gid_t)-1) == 0 && setresuid((uid_t)-1, s->uids.start, (uid_t)-1) == 0 &&
+	    caps_set(rights, NULL) == 0)
+		pid = sys_clone_into(flags, NULL, cgroup);
+	if (pid == 0)
+		return 0;
+	saved = errno;
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0 || setresgid((gid_t)-1, 0, (gid_t)-1) < 0 || geteuid() != 0 || getegid() != 0)
+		abort(); /* cannot be: they are our real ids */
+	errno = saved;
+	return pid;
+}
+
 int u1_start(struct u1 *out, const struct slot *slots, unsigned count, int cgroup, u1_main *run, struct err *e)
 {
-	int sock[2], go[2], up[2], rc = -1;
+	int sock[2], go[2], rc = -1;
 	char byte = 0;
 	pid_t pid;
 
 	if (step_point("maker-clone", e) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0 ||
-	    pipe2(up, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0 || pipe2(go, O_CLOEXEC) < 0)
 		return err_sys(e, "make the maker's channels");
-	pid = sys_clone_into(0, NULL, cgroup);
+	pid = clone_as(&slots[0], CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS, cgroup);
 	if (pid == 0) {
 		close(go[1]);
-		become_root(&slots[0], sock[1], up[1], go[0], run);
+		become_root(&slots[0], sock[1], go[0], run);
 	}
 	close(sock[1]);
 	close(go[0]);
-	close(up[1]);
 	out->sock = sock[0];
 	out->pid = pid;
 	if (pid < 0) {
-		err_sys(e, "start the maker");
-	} else if (fd_read_all(up[0], &byte, 1) != 0) {
-		err_set(e, ERR_SETUP, "the maker died at its start");
-	} else if (byte) {
-		errno = (unsigned char)byte;
 		err_sys(e, "make the intermediate user namespace");
 		err_hint(e, "inside a chroot the kernel forbids it; else user namespaces are off: 'belljar doctor' says how to turn them on");
 	} else if (write_maps(pid, slots, count, e) == 0 && write(go[1], &byte, 1) == 1) {
 		rc = 0;
 	}
 	close(go[1]);
-	close(up[0]);
 	return rc;
 }
 

@@ -23,12 +23,13 @@
 static const struct {
 	const char *name, *v2_name;
 	const char *guard; /* name of its test hook */
+	const char *file;  /* only a v1 group with this controller has it */
 } ctls[CGROUP_CTLS] = {
-	[CGROUP_MEMORY]	 = { "memory",	"memory", "cgroup_memory" },
-	[CGROUP_CPU]	 = { "cpu",	"cpu",	  "cgroup_cpu" },
-	[CGROUP_CPUACCT] = { "cpuacct", "cpu",	  "cgroup_cpu" },
-	[CGROUP_PIDS]	 = { "pids",	"pids",	  "cgroup_pids" },
-	[CGROUP_KILL]	 = { "kill",	NULL,	  "cgroup_kill" },
+	[CGROUP_MEMORY]	 = { "memory",	"memory", "cgroup_memory", "memory.limit_in_bytes" },
+	[CGROUP_CPU]	 = { "cpu",	"cpu",	  "cgroup_cpu",	   "cpu.cfs_quota_us" },
+	[CGROUP_CPUACCT] = { "cpuacct", "cpu",	  "cgroup_cpu",	   "cpuacct.usage" },
+	[CGROUP_PIDS]	 = { "pids",	"pids",	  "cgroup_pids",   "pids.max" },
+	[CGROUP_KILL]	 = { "kill",	NULL,	  "cgroup_kill",   NULL },
 };
 
 const char *cgroup_ctl_name(int ctl)
@@ -223,23 +224,56 @@ static bool same_dir(int a, int b)
 	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+static bool is_cgroup2(const char *path)
+{
+	struct statfs s;
+
+	return statfs(path, &s) == 0 && s.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+/* All of v1's where distributions put them, and our groups there: no list of mounts has to be read, which takes longer than all the rest. */
+static bool use_usual_v1(struct cgroup_host *h)
+{
+	if (geteuid() != 0)
+		return false;
+	for (int c = 0; c < CGROUP_KILL; c++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/" PARENT, ctls[c].name);
+		h->ctl[c].parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (h->ctl[c].parent < 0 || faccessat(h->ctl[c].parent, ctls[c].file, F_OK, 0) < 0) {
+			for (int i = 0; i <= c; i++)
+				fd_close(&h->ctl[i].parent);
+			return false;
+		}
+	}
+	return true;
+}
+
 void cgroup_host_open(struct cgroup_host *h)
 {
 	struct hierarchy hi[HIERARCHIES];
-	int n = find_hierarchies(hi);
-	bool v1 = false, v2 = false;
+	int n = 1;
+	bool v1 = false, v2 = false, mounted = false; /* a v2 tree, wherever */
 
 	memset(h, 0, sizeof(*h));
 	for (int c = 0; c < CGROUP_CTLS; c++) {
 		h->ctl[c].parent = -1;
 		h->ctl[c].same = -1;
 	}
-	for (int i = 0; i < n; i++)
-		if (hi[i].v2)
-			use_v2(h, &hi[i]);
-	for (int i = 0; i < n; i++)
-		if (!hi[i].v2)
-			use_v1(h, &hi[i]);
+	if (use_usual_v1(h)) {
+		mounted = is_cgroup2("/sys/fs/cgroup/unified");
+	} else {
+		n = find_hierarchies(hi);
+		for (int i = 0; i < n; i++)
+			if (hi[i].v2) {
+				mounted = true;
+				use_v2(h, &hi[i]);
+			}
+		for (int i = 0; i < n; i++)
+			if (!hi[i].v2)
+				use_v1(h, &hi[i]);
+	}
 	for (int c = 0; c < CGROUP_CTLS; c++) {
 		if (hook_disabled(ctls[c].guard))
 			fd_close(&h->ctl[c].parent);
@@ -256,8 +290,7 @@ void cgroup_host_open(struct cgroup_host *h)
 			}
 	}
 	/* v1 controllers beside a mounted v2 tree is what systemd calls hybrid. */
-	for (int i = 0; i < n; i++)
-		v2 = v2 || (v1 && hi[i].v2);
+	v2 = v2 || (v1 && mounted);
 	h->version = v1 && v2 ? CGROUP_HYBRID : v1 ? CGROUP_V1 : v2 ? CGROUP_V2 : CGROUP_NONE;
 	if (!n)
 		snprintf(h->why, sizeof(h->why), "no cgroup file system is mounted");
@@ -270,9 +303,7 @@ void cgroup_host_open(struct cgroup_host *h)
 
 bool cgroup_is_unified(void)
 {
-	struct statfs s;
-
-	return statfs("/sys/fs/cgroup", &s) == 0 && s.f_type == CGROUP2_SUPER_MAGIC;
+	return is_cgroup2("/sys/fs/cgroup");
 }
 
 bool cgroup_has_v2(const struct cgroup_host *h)
@@ -428,29 +459,41 @@ int cgroup_host_inside(struct cgroup_host *out, const struct cgroup_host *h, con
 /*
  * Who may be moved through a v1 `tasks` file is decided by who *opened* it: root's descriptor in other hands (a zygote's, a maker's) would put any process of
  * the host into a group, under its limits and under the kill that empties it. So it is opened as the user who will enter: it moves his own processes and
- * nobody else's. Only for this one call; changing the id has made us undumpable, which children would inherit.
+ * nobody else's. Only for these calls; changing the id has made us undumpable, which children would inherit.
  */
-static int open_tasks(int dir, uid_t enters)
+static int open_tasks(struct cgroup *g, const struct cgroup_host *h, uid_t enters)
 {
-	int fd, saved, dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	int rc = 0, saved, dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	bool as_user = !hook_disabled("cgroup_opener"), v1[CGROUP_CTLS], any = false;
 
-	if (hook_disabled("cgroup_opener"))
-		return openat(dir, "tasks", O_WRONLY | O_CLOEXEC);
-	if (fchownat(dir, "tasks", enters, (gid_t)-1, 0) < 0 || setresuid((uid_t)-1, enters, (uid_t)-1) < 0)
+	for (int c = 0; c < CGROUP_CTLS; c++) {
+		v1[c] = h->ctl[c].parent >= 0 && h->ctl[c].same < 0 && !h->ctl[c].v2;
+		any = any || v1[c];
+		if (v1[c] && as_user && fchownat(g->dir[c], "tasks", enters, (gid_t)-1, 0) < 0)
+			return -1;
+	}
+	if (!any)
+		return 0;
+	if (as_user && setresuid((uid_t)-1, enters, (uid_t)-1) < 0)
 		return -1;
-	fd = openat(dir, "tasks", O_WRONLY | O_CLOEXEC);
+	for (int c = 0; c < CGROUP_CTLS && rc == 0; c++)
+		if (v1[c]) {
+			g->tasks[c] = openat(g->dir[c], "tasks", O_WRONLY | O_CLOEXEC);
+			rc = g->tasks[c] < 0 ? -1 : 0;
+		}
 	saved = errno;
-	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
+	if (as_user && setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
 		abort(); /* cannot be: it is our saved id */
 	/* The descriptor remembers who opened it; the file is ours again. */
-	if (fd >= 0 && fchownat(dir, "tasks", 0, (gid_t)-1, 0) < 0) {
-		saved = errno;
-		fd_close(&fd);
-	}
-	if (dumpable == 1)
+	for (int c = 0; c < CGROUP_CTLS && as_user; c++)
+		if (v1[c] && fchownat(g->dir[c], "tasks", 0, (gid_t)-1, 0) < 0) {
+			saved = errno;
+			rc = -1;
+		}
+	if (as_user && dumpable == 1)
 		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	errno = saved;
-	return fd;
+	return rc;
 }
 
 int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *name, uid_t owner, gid_t group, uid_t enters, struct err *e)
@@ -469,14 +512,12 @@ int cgroup_make(struct cgroup *out, const struct cgroup_host *h, const char *nam
 				goto fail;
 		} else {
 			g.dir[c] = make_dir(h->ctl[c].parent, name, false);
-			if (g.dir[c] >= 0)
-				g.tasks[c] = open_tasks(g.dir[c], enters);
-			if (g.tasks[c] < 0)
-				goto fail;
 		}
 		if (g.dir[c] < 0)
 			goto fail;
 	}
+	if (open_tasks(&g, h, enters) < 0)
+		goto fail;
 	*out = g;
 	return 0;
 fail:

@@ -81,6 +81,64 @@ static int64_t line_number(const char *line, int index)
 	return (int64_t)strtoull(line, NULL, 10);
 }
 
+/* Lines of a file, one after the other; of long ones the beginning. stdio would have to get itself memory for each file. */
+struct lines {
+	int fd;
+	size_t at, len;
+	bool cut; /* the rest of this line is not wanted */
+	char text[4097];
+};
+
+static int lines_open(struct lines *f, const char *path)
+{
+	f->fd = open(path, O_RDONLY | O_CLOEXEC);
+	f->at = f->len = 0;
+	f->cut = false;
+	return f->fd < 0 ? -1 : 0;
+}
+
+static char *lines_next(struct lines *f)
+{
+	for (;;) {
+		char *line = f->text + f->at, *end = memchr(line, '\n', f->len - f->at);
+		bool skip = f->cut;
+		ssize_t n;
+
+		if (end) {
+			*end = '\0';
+			f->at = (size_t)(end + 1 - f->text);
+			f->cut = false;
+			if (skip)
+				continue;
+			return line;
+		}
+		f->len -= f->at;
+		memmove(f->text, line, f->len);
+		f->at = 0;
+		if (f->len == sizeof(f->text) - 1) {
+			f->text[f->len] = '\0';
+			f->at = f->len;
+			f->cut = true;
+			if (skip)
+				continue;
+			return f->text;
+		}
+		n = read(f->fd, f->text + f->len, sizeof(f->text) - 1 - f->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n > 0) {
+			f->len += (size_t)n;
+			continue;
+		}
+		/* A last line without an end. */
+		f->text[f->len] = '\0';
+		f->at = f->len;
+		n = (ssize_t)f->len;
+		f->len = f->at = 0;
+		return n && !skip ? f->text : NULL;
+	}
+}
+
 int idmap_check_free(struct idmap_range r, struct err *e)
 {
 	static const struct {
@@ -92,25 +150,25 @@ int idmap_check_free(struct idmap_range r, struct err *e)
 		{ "/etc/subuid", 1, 2 },
 		{ "/etc/subgid", 1, 2 },
 	};
-	char line[1024];
+	struct lines f;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		FILE *f = fopen(files[i].path, "re");
+		const char *line;
 
-		if (!f)
+		if (lines_open(&f, files[i].path) < 0)
 			continue;
-		while (fgets(line, sizeof(line), f)) {
+		while ((line = lines_next(&f))) {
 			int64_t start = line_number(line, files[i].start);
 			int64_t count = files[i].count < 0 ? 1 : line_number(line, files[i].count);
 
 			if (start < 0 || count < 0 || !overlaps(r, (uint64_t)start, (uint64_t)count))
 				continue;
-			fclose(f);
+			close(f.fd);
 			err_set(e, ERR_SETUP, "host ids %u..%u are in use in %s", r.start,
 				r.start + r.count - 1, files[i].path);
 			return err_hint(e, "free that range in %s: belljar gives it to guests", files[i].path);
 		}
-		fclose(f);
+		close(f.fd);
 	}
 	return 0;
 }

@@ -64,7 +64,7 @@ int landlock_new(int abi, struct err *e)
 	return fd;
 }
 
-int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right right, struct err *e)
+int landlock_allow_fd(int ruleset, int abi, int fd, const char *path, enum landlock_right right, struct err *e)
 {
 	static const uint64_t rights[] = {
 		[LANDLOCK_READ] = FS_READ_FILE | FS_READ_DIR,
@@ -75,7 +75,6 @@ int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right r
 		[LANDLOCK_REMOVE] = FS_REMOVE_FILE,
 		[LANDLOCK_TTY] = FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
 	};
-	auto_close int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC); /* musl's open() would make two calls of it */
 	struct stat st;
 	struct path_attr a = { rights[right] & fs_rights(abi), fd };
 
@@ -87,6 +86,13 @@ int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right r
 	if (syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &a, 0) < 0)
 		return err_sys(e, "add the Landlock rule of '%s'", path);
 	return 0;
+}
+
+int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right right, struct err *e)
+{
+	auto_close int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC); /* musl's open() would make two calls of it */
+
+	return landlock_allow_fd(ruleset, abi, fd, path, right, e);
 }
 
 int landlock_enforce(int ruleset, struct err *e)

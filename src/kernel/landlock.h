@@ -23,6 +23,8 @@ int landlock_abi(void);
 int landlock_new(int abi, struct err *e);
 /* Allows `right` beneath `path` in the caller's root. A path that does not exist is an error. */
 int landlock_allow(int ruleset, int abi, const char *path, enum landlock_right right, struct err *e);
+/* The same beneath what a descriptor leads to; `path` is for the message. */
+int landlock_allow_fd(int ruleset, int abi, int fd, const char *path, enum landlock_right right, struct err *e);
 /* Puts the caller under the ruleset for good. Needs no_new_privs. */
 int landlock_enforce(int ruleset, struct err *e);
 

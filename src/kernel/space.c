@@ -42,6 +42,18 @@ static int helper(void *p)
 	return 0;
 }
 
+/* The kernel puts it behind its parent as long as all CPUs are taken, and leaves it there when another one becomes free: half a millisecond later. */
+static void run_elsewhere(pid_t pid)
+{
+	unsigned cpu;
+	cpu_set_t set;
+
+	if (syscall(SYS_getcpu, &cpu, NULL, NULL) < 0 || sched_getaffinity(0, sizeof(set), &set) < 0 || cpu >= CPU_SETSIZE || CPU_COUNT(&set) < 2)
+		return;
+	CPU_CLR(cpu, &set);
+	sched_setaffinity(pid, sizeof(set), &set);
+}
+
 int space_begin(struct space_ahead *s, struct err *e)
 {
 	static char stack[STACK_BYTES] __attribute__((aligned(64)));
@@ -56,6 +68,7 @@ int space_begin(struct space_ahead *s, struct err *e)
 		s->pid = 0;
 		return err_sys(e, "start the helper that makes namespaces");
 	}
+	run_elsewhere(s->pid);
 	return 0;
 }
 
@@ -76,6 +89,15 @@ void space_release(struct space_ahead *s)
 {
 	if (s->pid)
 		fd_close(&s->sock[0]);
+}
+
+void space_forget(struct space_ahead *s)
+{
+	if (s->pid) {
+		fd_close(&s->sock[0]);
+		fd_close(&s->sock[1]);
+	}
+	s->pid = 0;
 }
 
 void space_reap(struct space_ahead *s)
@@ -107,7 +129,8 @@ int space_own(const char *const *names, int count, int *out, struct err *e)
 	auto_close int self = (int)syscall(SYS_pidfd_open, getpid(), 0), dir = -1;
 
 	for (int i = 0; i < count; i++) {
-		out[i] = self < 0 ? -1 : ioctl(self, (int)pidfd_get(names[i]));
+		/* The kernel wants a third argument of 0, and would take whatever is there for one. */
+		out[i] = self < 0 ? -1 : ioctl(self, (int)pidfd_get(names[i]), 0);
 		if (out[i] >= 0)
 			continue;
 		if (dir < 0)

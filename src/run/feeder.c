@@ -250,7 +250,7 @@ static int more(struct feeder *f, struct err *e)
 {
 	struct feed_entry *n = f->at;
 	size_t want = f->left < BLOCK ? (size_t)f->left : BLOCK;
-	char block[BLOCK];
+	static char block[BLOCK]; /* on the stack all of it would be touched */
 	ssize_t got;
 
 	if (f->source < 0) {

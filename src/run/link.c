@@ -77,23 +77,38 @@ static int add_binds(const char *opt, const struct strlist *list, bool layer, st
 	return 0;
 }
 
+/* Programs of ours that a jar shows only when it is asked to (jar/root.h): a driver, a verifier. */
+static bool is_grading(const struct request *req)
+{
+	static const char dir[] = "/etc/belljar/";
+
+	if (req->driver)
+		return true;
+	for (size_t i = 0; i < req->argv.n; i++)
+		if (strncmp(req->argv.v[i], dir, sizeof(dir) - 1) == 0)
+			return true;
+	return false;
+}
+
 static int direct_make(struct link *l, const struct request *req, bool keep, struct err *e)
 {
 	static struct keeper_make m;
 	int fds[JAR_BINDS_MAX + 1];
 
 	(void)keep;
-	memset(&m, 0, sizeof(m));
+	memset(&m, 0, offsetof(struct keeper_make, spec.binds));
 	m.op = KEEPER_MAKE;
 	m.spec.uid = (uint32_t)req->uid;
 	m.spec.disk_bytes = req->limits.disk_bytes;
 	m.spec.pids = req->limits.pids;
 	m.spec.flags = (strcmp(req->network, "host") == 0 ? JAR_NET_HOST : 0) | (req->no_write ? JAR_NO_WRITE : 0) |
-		       (req->allow_degraded ? JAR_DEGRADED : 0);
+		       (req->allow_degraded ? JAR_DEGRADED : 0) | (is_grading(req) ? JAR_GRADING : 0);
 	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", req->hostname);
 	if (add_binds("--ro", &req->ro, false, &m.spec, fds, e) < 0 || add_binds("--layer", &req->layer, true, &m.spec, fds, e) < 0)
 		return -1;
-	return ask(l, &m, sizeof(m), fds, add_allow(&m.spec, req, fds), e);
+	unsigned count = add_allow(&m.spec, req, fds);
+
+	return ask(l, &m, offsetof(struct keeper_make, spec) + jar_spec_len(&m.spec), fds, count, e);
 }
 
 static int direct_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)

@@ -398,6 +398,11 @@ static json_t *to_object(const struct result *r, const struct request *req, uint
 void result_begin(struct result *r)
 {
 	memset(r, 0, sizeof(*r));
+	result_stamp(r);
+}
+
+void result_stamp(struct result *r)
+{
 	state_new_id(r->execution_id);
 	r->time_ms = receipt_now_ms();
 }

@@ -52,6 +52,8 @@ struct result {
 
 /* A new one: an id and the time. Everything else is empty. */
 void result_begin(struct result *r);
+/* The same for one that is all zero. */
+void result_stamp(struct result *r);
 /* The highest memory use of one step. */
 uint64_t result_memory_peak(const struct jar_evidence *ev);
 

@@ -437,3 +437,32 @@ def test_warm_steps(step):
         assert r["status"] == "error" or (r["start"] == "cold" and r["success"]), r
         if r["status"] == "error":
             assert r["reason"] in ("setup", "internal") and r["stdout"] == "" and r["error"], r
+
+
+def test_set_up_killed():
+    """One of the processes of a one-shot run dies while the jar is made, before all of its guards against that are up: none of the others goes on waiting."""
+    rnd = random.Random(SEED)
+    for _ in range(80 if harness.ROOT else 40):
+        p = harness.start("run", "--", "/bin/sleep", "20", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rnd.uniform(0, 0.006))
+        family = sorted(harness.descendants(p.pid))
+        try:
+            os.kill(rnd.choice(family or [p.pid]), signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        time.sleep(rnd.choice((0, 0.02)))
+        p.kill()
+        p.wait(timeout=20)
+    assert harness.wait_until(lambda: not harness.left_behind(), 10), f"seed {SEED}: {harness.left_behind()}"
+
+
+@pytest.mark.parametrize("step", ["jar-clone", "jar-network", "jar-root", "jar-proc", "jar-fence", "jar-data", "jar-fence-binds", "jar-attach-proc", "jar-readonly", "jar-pivot",
+                                  "init-gate", "init-userns", "init-caps", "init-hand-over"])
+def test_allow_steps(step):
+    """With an allow-list init is born after the request and goes another way: that one fails closed, too."""
+    if not HOOKS.exists():
+        pytest.skip("no build with test hooks")
+    p = subprocess.run([str(HOOKS), "run", "--json", "--allow", "cat", "--", "/bin/cat", "/etc/passwd"], capture_output=True, timeout=60,
+                       env={**os.environ, "BELLJAR_FAULT": step})
+    r = json.loads(p.stdout)
+    assert r["status"] == "error" and r["reason"] == "setup" and r["stdout"] == "" and step in r["error"], r

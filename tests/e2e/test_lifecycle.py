@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import harness
 import pytest
 from harness import (ROOT, Traces, bash, descendants, finish, is_alive, jar, left_behind, ms, need, python, run, seconds, start, stat_of, stop,
                      wait_until)
@@ -304,3 +305,54 @@ def test_a_hundred_one_after_the_other(traces):
     for i in range(100):
         c = jar("--", "echo", str(i)).ok()
         assert c["stdout"] == f"{i}\n"
+
+
+def memory_of(pid):
+    """What a process has in its private memory; nothing where we may not look."""
+    found = b""
+    try:
+        with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as mem:
+            for line in maps:
+                area, rights = line.split()[:2]
+                start, end = (int(x, 16) for x in area.split("-"))
+                if "r" in rights and "[v" not in line and end - start < 1 << 24:
+                    try:
+                        mem.seek(start)
+                        found += mem.read(end - start)
+                    except OSError:
+                        pass
+    except OSError:
+        pass
+    return found
+
+
+def test_the_callers_words_stay_in_the_front():
+    """The keeper is a child of the launcher that is not executed anew, and maker and init are its children: none has the caller's environment or arguments."""
+    secret = "words-of-the-caller-" + os.urandom(8).hex()
+    p = harness.start("run", "--env", f"X={secret}", "--", "/bin/sleep", "30", env={"TOKEN": secret, "A": "1", "ZZZ": secret * 300})
+    try:
+        names = {"belljar-keeper", "belljar-maker", "belljar-init"}
+        assert harness.wait_until(lambda: names <= {st[0] for st in harness.descendants(p.pid).values()} and
+                                  any(st[0] == "sleep" for st in harness.descendants(p.pid).values()), 10)
+        looked = 0
+        for pid, st in harness.descendants(p.pid).items():
+            if st[0] not in names:
+                continue
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                assert f.read().split(b"\0")[0] == b"belljar-keeper"
+            memory = memory_of(pid)
+            looked += bool(memory)
+            assert secret.encode() not in memory, st[0]
+        assert looked or not harness.ROOT
+    finally:
+        harness.stop(p)
+
+
+def test_keeper_and_launcher_are_static():
+    """They need no loader of the host's: what runs with rights is what was built."""
+    if harness.has_sanitizer():
+        pytest.skip("a build with sanitizers is dynamic")
+    for name in ("belljar", "belljar-keeper"):
+        with open(os.path.join(os.path.dirname(harness.BELLJAR), name), "rb") as f:
+            head = f.read(65536)
+        assert b"ld-musl" not in head and b"ld-linux" not in head, name

@@ -2,6 +2,9 @@
 /* /etc/subuid and /etc/passwd as text. */
 #include "fuzz.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+
 static const uint8_t *input;
 static size_t input_size;
 
@@ -10,9 +13,20 @@ static FILE *open_input(void)
 	return fmemopen((void *)(uintptr_t)input, input_size, "r");
 }
 
+/* The same as a descriptor. */
+static int open_input_fd(void)
+{
+	int fd = memfd_create("input", 0);
+
+	MUST(fd >= 0 && write(fd, input, input_size) == (ssize_t)input_size && lseek(fd, 0, SEEK_SET) == 0);
+	return fd;
+}
+
 #define fopen(path, mode) open_input()
+#define open(path, flags) open_input_fd()
 #include "kernel/idmap.c"
 #undef fopen
+#undef open
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
