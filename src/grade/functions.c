@@ -10,6 +10,8 @@
 #include "jar/root.h"
 #include "run/language.h"
 
+#define PIDS_TIGHT 16
+
 static void set(json_t *o, const char *key, json_t *value)
 {
 	json_object_set_new(o, key, value ? value : json_null());
@@ -91,6 +93,8 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 	set(head, "language", json_string(l->word));
 	set(head, "path", json_sprintf("/workspace/%s", l->file));
 	set(head, "fresh", json_boolean(l->fresh && !t->shared));
+	/* The child of the next case would take a place that this one may need. */
+	set(head, "tight", json_boolean(r->limits.pids < PIDS_TIGHT));
 	if (t->setup && !l->setup) {
 		json_decref(head);
 		return err_set(e, ERR_USAGE, "setup code is not for %s", l->word);

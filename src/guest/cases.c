@@ -86,13 +86,11 @@ static int fork_next(struct cases *c, unsigned char *head)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
 		return -1;
-	if (!c->held)
-		c->hooks->before();
-	c->held = true;
 	k->pid = fork();
 	if (k->pid == 0) {
 		close(go[1]);
-		c->hooks->child();
+		if (c->in_child)
+			c->in_child();
 		if (fd_read_all(go[0], head, CASES_HEAD) != 0)
 			_exit(0); /* nobody needs us */
 		close(go[0]);
@@ -217,20 +215,19 @@ static enum step one_case(struct cases *c, unsigned char *head)
 int cases_serve(struct cases *c, unsigned char head[static CASES_HEAD])
 {
 	enum step step = STEP_DONE;
+	sigset_t all, before;
 
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	while (step == STEP_DONE && (head[OP] == CASE || head[OP] == LAST_CASE)) {
 		step = one_case(c, head);
 		if (step == STEP_DONE && fd_read_all(c->inp, head, CASES_HEAD) != 0)
 			step = STEP_END;
 	}
-	if (step == STEP_CHILD) {
+	if (step == STEP_CHILD)
 		head[OP] = CASES_CHILD;
-		return 0;
-	}
-	/* What comes now, if anything, changes the solution. */
-	discard(&c->next);
-	if (c->held)
-		c->hooks->parent();
-	c->held = false;
+	else
+		discard(&c->next); /* what comes now, if anything, changes the solution */
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return step == STEP_END ? -1 : 0;
 }

@@ -16,16 +16,10 @@
 #define CASES_HEAD 21 /* of a frame: the length, what is to be done, the answer's first 16 bytes */
 #define CASES_CHILD 'K'
 
-/* What an interpreter does about a fork. */
-struct cases_hooks {
-	void (*before)(void), (*parent)(void), (*child)(void);
-};
-
 struct cases {
 	int inp, out;  /* questions and answers */
 	int capture;   /* a file with what was printed; -1: none */
-	const struct cases_hooks *hooks;
-	bool held;     /* before() was called, and nobody was told that it is over */
+	void (*in_child)(void); /* while there is no question yet */
 	struct cases_child {
 		pid_t pid; /* 0: there is none */
 		int pidfd, go;
@@ -34,7 +28,8 @@ struct cases {
 
 /*
  * Serves the case whose head this is and all that come after it, until a head comes that is no case's, or a case can have no child: 0, with that head. In the
- * child of a case: 0 too, with its head, which then says CASES_CHILD. -1: there are no more questions.
+ * child of a case: 0 too, with its head, which then says CASES_CHILD. -1: there are no more questions. The caller has one thread. Signals wait: what one case sends to its
+ * parent is not for the children of others.
  */
 int cases_serve(struct cases *c, unsigned char head[static CASES_HEAD]);
 

@@ -24,36 +24,21 @@ struct method {
 #define ARGS_TUPLE  1 /* METH_VARARGS */
 #define ARGS_SINGLE 8 /* METH_O */
 
-static bool case_alone; /* the solution has no threads */
-static bool in_case;    /* this is the child of a case */
+static bool in_case; /* this is the child of a case */
 
-static void case_before(void)
-{
-	case_alone = interp_alone();
-	if (!case_alone)
-		py.PyOS_BeforeFork();
-}
-
-static void case_parent(void)
-{
-	if (!case_alone)
-		py.PyOS_AfterFork_Parent();
-}
-
-/* Locks that another thread may have held are all that there would be to repair. All else is as the solution left it, its random numbers too. */
 static void case_child(void)
 {
 	in_case = true;
 	pages_touch(PAGES_CASE);
-	if (!case_alone)
-		py.PyOS_AfterFork_Child();
 }
 
-/* cases(inp, out, capture, head): the next head, or None. */
+/*
+ * cases(inp, out, capture, head): the next head, or None. A solution with threads is forked as Python itself does it, one case at a time: they have locks, and are to go
+ * on. Without any there is nothing to repair in a child: all is as the solution left it, its random numbers too.
+ */
 static object *serve_cases(object *self, object *args)
 {
-	static const struct cases_hooks hooks = { .before = case_before, .parent = case_parent, .child = case_child };
-	static struct cases c = { .hooks = &hooks };
+	static struct cases c = { .in_child = case_child };
 	unsigned char head[CASES_HEAD];
 	object *first;
 
@@ -61,7 +46,7 @@ static object *serve_cases(object *self, object *args)
 	if (!py.PyArg_ParseTuple(args, "iiiO", &c.inp, &c.out, &c.capture, &first))
 		return NULL;
 	memcpy(head, py.PyBytes_AsString(first), CASES_HEAD);
-	if (cases_serve(&c, head) < 0) {
+	if (interp_alone() && cases_serve(&c, head) < 0) {
 		py.Py_IncRef(py._Py_NoneStruct);
 		return py._Py_NoneStruct;
 	}

@@ -20,7 +20,13 @@ static struct {
 	object *run_exitfuncs; /* of atexit, which the program need not have imported */
 	bool exit_handlers;    /* somebody wants to be called at exit(3) */
 	unsigned long long loads; /* libraries that the zygote has loaded */
+	pid_t guest;	       /* which one it is in its jar: its children are not */
 } kept;
+
+void finish_is_guest(void)
+{
+	kept.guest = getpid();
+}
 
 int finish_flush(bool tell)
 {
@@ -243,8 +249,8 @@ void finish(int code, bool interrupted)
 	fflush(NULL);
 	if (!kept.exit_handlers && loads() == kept.loads) {
 		/* The keeper need not wait until the kernel has taken us apart. */
-		if (code == 0)
-			kill(getpid(), (int)SECCOMP_END_SIGNAL);
+		if (code == 0 && getpid() == kept.guest)
+			kill(kept.guest, (int)SECCOMP_END_SIGNAL);
 		_exit(code);
 	}
 	exit(code);

@@ -231,6 +231,7 @@ static void guest(struct jar *j, struct warm_guest *g)
 	g->settle = after_fork;
 	g->serves = serves;
 	enter_warm(j, g, &plan);
+	finish_is_guest();
 	set_environment(plan.env_words, plan.env_len);
 	if (plan.argv_len != sizeof(usual) || memcmp(plan.argv_words, usual, sizeof(usual)) != 0)
 		set_arguments(plan.argv_words, plan.argv_len);

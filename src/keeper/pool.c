@@ -114,6 +114,7 @@ struct place {
 	bool ended;    /* POOL_END was asked for */
 	struct err why; /* what the guest or init said when it failed */
 	bool cold;	/* it said that only a start of its own will do */
+	bool said;	/* the word of its end, src/kernel/seccomp.h */
 	struct watch watch;
 	struct cgroup_limits applied;
 	uint64_t disk_bytes; /* of the jar's file system */
@@ -476,7 +477,7 @@ static void start_guest(struct place *s, uint32_t kind)
 	for (int i = 0; i < OWN_SPACES; i++)
 		fds[1 + i] = s->own[i] >= 0 ? s->own[i] : s->own[OWN_PID];
 	s->kind = kind;
-	s->evicted = s->cold = false;
+	s->evicted = s->cold = s->said = false;
 	s->ended_by = 0;
 	memset(&s->why, 0, sizeof(s->why));
 	set_state(s, FORKING);
@@ -1327,12 +1328,17 @@ static void on_notify(int *listener, unsigned shelf)
 	}
 	s = seccomp_is_end(&ev) ? interpreter_of(shelf, (pid_t)ev.pid) : NULL;
 	if (s) {
-		/* A jar that is used again waits for its end, which then comes at once. */
-		if (p.want.recycle && s->kind != POOL_NODE)
-			seccomp_go_on(*listener, &ev);
-		else if (!s->ended_by) /* who is being ended ends by that */
+		bool used_again = p.want.recycle && s->kind != POOL_NODE;
+
+		if (!used_again && !s->ended_by) /* who is being ended ends by that */
 			guest_ends(s);
-		return;
+		/* A jar that is used again waits for its end, which then comes at once. Nobody has two. */
+		if (used_again && !s->said)
+			seccomp_go_on(*listener, &ev);
+		if (!used_again || !s->said) {
+			s->said = true;
+			return;
+		}
 	}
 	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))

@@ -20,23 +20,29 @@ static int load(const struct sock_filter *filter, size_t len, unsigned flags, st
 	return (int)fd;
 }
 
+#define WAIT_KILLABLE (1U << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
+
+/* Who waits for our word is not to get away, or to begin anew, by a signal (from 5.19 on). */
+static int load_listener(const struct sock_filter *filter, size_t len, struct err *e)
+{
+	int fd = load(filter, len, SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, e);
+
+	return fd < 0 && e->sys == EINVAL ? load(filter, len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e) : fd;
+}
+
 int seccomp_load_guest(struct err *e)
 {
-	return load(seccomp_guest_filter, seccomp_guest_filter_len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e);
+	return load_listener(seccomp_guest_filter, seccomp_guest_filter_len, e);
 }
 
 int seccomp_load_allow(struct err *e)
 {
-	unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-	/* A start that waits for us is not to be begun anew by each signal (from 5.19 on). */
-	int fd = load(seccomp_allow_filter, seccomp_allow_filter_len, flags | (1U << 5), e); /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV */
-
-	return fd < 0 && e->sys == EINVAL ? load(seccomp_allow_filter, seccomp_allow_filter_len, flags, e) : fd;
+	return load_listener(seccomp_allow_filter, seccomp_allow_filter_len, e);
 }
 
 int seccomp_load_zygote(struct err *e)
 {
-	return load(seccomp_zygote_filter, seccomp_zygote_filter_len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e);
+	return load_listener(seccomp_zygote_filter, seccomp_zygote_filter_len, e);
 }
 
 int seccomp_load_last(struct err *e)

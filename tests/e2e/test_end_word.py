@@ -97,12 +97,25 @@ def test_a_plain_end_of_python(batch):
     assert warm(batch, "raise SystemExit(3)", "python")["exit_code"] == 3
 
 
+@pytest.mark.parametrize("end", ["", "import sys; sys.exit(0)", "raise SystemExit"])
+@pytest.mark.parametrize("opts", [(), ("--recycle",)])
+def test_children_that_end_like_their_parent(end, opts):
+    """They run the end of the program too, and it is not theirs to say."""
+    need_batch()
+    with Batch("-j", "1", *opts) as b:
+        r = warm(b, f"import os\nif os.fork():\n    print(os.wait()[1])\n{end}", "python")
+        assert (r["status"], r["exit_code"], r["stdout"]) == ("completed", 0, "0\n"), r
+        assert b.close() == 0
+
+
 def test_the_word_in_a_jar_that_is_used_again():
-    """It would have to wait for the end: there the word says nothing."""
+    """It would have to wait for the end: there the word says nothing, and is said once."""
     need_batch()
     with Batch("-j", "1", "--recycle") as b:
-        r = warm(b, f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: print(e.errno)", "python")
-        assert (r["exit_code"], r["stdout"]) == (0, "22\n"), r
+        r = warm(b, f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: os.write(1, b'%d' % e.errno)\nos._exit(0)", "python")
+        assert (r["exit_code"], r["stdout"]) == (0, "22"), r
+        r = warm(b, f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: os.write(1, b'%d' % e.errno)", "python")
+        assert (r["status"], r["reason"], r["stdout"]) == ("killed", "syscall", "22"), r  # the second one is Python's own
         assert [b.run({"language": "python", "code": "print(1)"})["stdout"] for _ in range(20)] == ["1\n"] * 20
         assert b.close() == 0
 

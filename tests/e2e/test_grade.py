@@ -404,8 +404,14 @@ THREADS = "import threading, time\nlock = threading.Lock()\ndef work():\n    whi
           "threading.Thread(target=work, daemon=True).start()\ndef f(x):\n    return x if threading.active_count() == 1 else threading.enumerate()\n"
 
 
-@pytest.mark.parametrize("code, opts", [(KILLER, ()), (THREADS, ()), ("def f(x): return x\n", ("--pids", "2")), ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\ndef f(x): return x\n", ())],
-                         ids=["the next one is killed", "the solution has threads", "no process can wait", "children are ignored"])
+FORKS = "import os\ndef f(x):\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)\n    return x\n"
+SIGNALS = "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: 1 / 0)\ndef f(x):\n    if x == 1:\n        os.kill(os.getppid(), signal.SIGINT); os.kill(os.getppid(), signal.SIGUSR1)\n    return x\n"
+LATER = "import threading, time\ntable = {}\nthreading.Timer(0.3, lambda: table.update(x=1)).start()\n" \
+        "def f(x):\n    if x == 0: time.sleep(0.6)\n    return x if x == 0 or table else table\n"
+
+
+@pytest.mark.parametrize("code, opts", [(KILLER, ()), (FORKS, ("--pids", "3")), (SIGNALS, ()), (LATER, ()), (THREADS, ()), ("def f(x): return x\n", ("--pids", "2")), ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\ndef f(x): return x\n", ())],
+                         ids=["the next one is killed", "few processes", "signals for the driver", "a thread goes on", "the solution has threads", "no process can wait", "children are ignored"])
 def test_all_cases_of_an_odd_solution(grade, code, opts):
     assert reasons(grade(code, FOUR, *opts)) == [None] * 4
 

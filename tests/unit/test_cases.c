@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "guest/cases.h"
 
+static volatile sig_atomic_t signals;
 static int *children; /* how many there were: shared */
 
 /* The youngest process of the same parent. */
@@ -54,16 +55,16 @@ static void answer(struct cases *c)
 		kill(getpid(), SIGKILL);
 	if (q == 's')
 		pause();
+	if (q == 'u')
+		kill(getppid(), SIGUSR1);
+	if (q == 'U')
+		_exit(signals ? 7 : 0);
 	if (q == 'n' || q == 'l') { /* the child of the next case, when it is there; or later, when it is at work */
 		while (__atomic_load_n(children, __ATOMIC_SEQ_CST) < 2)
 			;
 		kill_sibling(q == 'n' ? SIGKILL : SIGSTOP);
 	}
 	_exit(q == 'x' ? 3 : 0);
-}
-
-static void nothing(void)
-{
 }
 
 static void count(void)
@@ -76,15 +77,13 @@ struct world {
 	struct cases c;
 };
 
-static const struct cases_hooks hooks = { nothing, nothing, count };
-
 static struct world start(void)
 {
 	int in[2], out[2];
 
 	children = mmap(NULL, sizeof(*children), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
-	return (struct world){ .to = in[1], .from = out[0], .c = { .inp = in[0], .out = out[1], .capture = memfd_create("printed", MFD_CLOEXEC), .hooks = &hooks } };
+	return (struct world){ .to = in[1], .from = out[0], .c = { .inp = in[0], .out = out[1], .capture = memfd_create("printed", MFD_CLOEXEC), .in_child = count } };
 }
 
 /* In one piece: nobody can end between the question and the rest of it. */
@@ -224,6 +223,26 @@ static void test_question_not_read(void **state)
 	talk(&w, rows, 2);
 }
 
+static void on_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+/* What a case sends to its parent waits until that is at work for somebody else again, and no child of another case hears of it. */
+static void test_signals_wait(void **state)
+{
+	static const struct row rows[] = { { 'F', 'u', 10000, NULL, WORD("0", "F", "0:") }, { 'f', 'U', 10000, NULL, WORD("0", "F", "0:") } };
+	struct world w = start();
+
+	(void)state;
+	signals = 0;
+	signal(SIGUSR1, on_signal);
+	talk(&w, rows, 2);
+	assert_int_equal(signals, 1);
+	signal(SIGUSR1, SIG_DFL);
+}
+
 /* Whoever does not want to hear of its children is not told how they ended, and goes on. */
 static void test_children_ignored(void **state)
 {
@@ -240,7 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ends),		     cmocka_unit_test(test_nobody_waits_for_long), cmocka_unit_test(test_time),
-		cmocka_unit_test(test_next_one_is_replaced), cmocka_unit_test(test_next_one_never_begins), cmocka_unit_test(test_question_not_read),	   cmocka_unit_test(test_children_ignored),
+		cmocka_unit_test(test_next_one_is_replaced), cmocka_unit_test(test_next_one_never_begins), cmocka_unit_test(test_question_not_read),	   cmocka_unit_test(test_children_ignored), cmocka_unit_test(test_signals_wait),
 	};
 
 	alarm(60);

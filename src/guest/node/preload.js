@@ -361,7 +361,7 @@ function endAtOnce() {
 	const closes = /\.node$/;
 	const isOurs = (name, value) => Object.getOwnPropertyDescriptor(process, name)?.value === value;
 	const isPlain = () => isOurs('reallyExit', reallyExit) && isOurs('emit', undefined) && process.emit === emit &&
-		!Object.keys(Module._cache).some((file) => closes.test(file)) && !process.moduleLoadList.includes('NativeModule sqlite');
+		!Object.keys(Module._cache).some((file) => closes.test(file)) && !['sqlite', 'trace_events'].some((name) => process.moduleLoadList.includes(`NativeModule ${name}`));
 	/* Nobody is left who does something: no write of files that is under way in a thread, no child that may still print. */
 	const isAlone = () => requests().length === 0 && !process.moduleLoadList.includes('NativeModule child_process');
 	const end = (code) => {
