@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -55,11 +56,14 @@ static _Noreturn void become_keeper(int sock, int argc, char **argv)
 	if (sock != KEEPER_FD && dup2(sock, KEEPER_FD) < 0)
 		_exit(127);
 	spawn_env(words);
-	/* The kernel puts them in one piece, the environment after the arguments. What the kernel shows as the command line begins at argv[0]. */
+	/* The kernel puts them in one piece, the environment after the arguments, and then the name of the program. What it shows as the command line
+	 * begins at argv[0]. (What main() has taken out of the environment is still there.) */
 	for (int i = 0; i < argc; i++)
 		end = later(end, argv[i]);
 	for (char **v = environ; *v; v++)
 		end = later(end, *v);
+	if ((char *)getauxval(AT_EXECFN) > end)
+		end = (char *)getauxval(AT_EXECFN);
 	environ = words;
 	explicit_bzero(start, (size_t)(end - start));
 	snprintf(start, (size_t)(end - start), "%s", name);

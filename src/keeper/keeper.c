@@ -66,6 +66,7 @@ struct keeper {
 	int guest_pidfd;
 	uint32_t ended_by; /* enum jar_ended: what we decided, the first decision */
 	bool running, last;
+	bool failed;	/* nothing is begun any more: a front that has not heard of it yet may ask */
 	bool told_made; /* the front has its facts */
 	int signal;	/* to be passed on when the guest has begun; 0: none */
 	unsigned guests;
@@ -120,6 +121,7 @@ static void tell_failed(struct keeper *k, const struct err *e)
 {
 	struct keeper_event ev = new_event();
 
+	k->failed = true;
 	kill_jar(k);
 	k->running = false;
 	ev.err = *e;
@@ -268,7 +270,7 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 	static struct maker_msg msg;
 	int all[4 + CGROUP_CTLS], v2;
 
-	if (!k->asked || k->running || (k->guests && !k->scrubbed))
+	if (!k->asked || !k->cg_made || k->failed || k->running || (k->guests && !k->scrubbed))
 		return err_set(e, ERR_INTERNAL, "a guest cannot be started now");
 	if (watch_check(&r->limits, e) < 0)
 		return -1;
@@ -438,7 +440,7 @@ static void on_made(struct keeper *k, const struct maker_msg *msg, int *fds)
 	k->facts = msg->facts;
 	add_missing(k);
 	k->made = true;
-	if (k->ended_by)
+	if (k->ended_by || k->failed)
 		kill_jar(k);
 }
 
@@ -447,7 +449,7 @@ static void on_guest(struct keeper *k, int *fds, pid_t pid)
 	fd_close(&k->guest_pidfd);
 	k->guest_pidfd = take_fd(&fds[0]);
 	k->watch.guest_pid = pid;
-	if (k->ended_by)
+	if (k->ended_by || k->failed)
 		kill_jar(k);
 }
 
@@ -722,6 +724,7 @@ int keeper_main(int argc, char **argv)
 	/* The terminal's signals are for the front; ours come over the socket. */
 	setsid();
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* a caller may ignore it, and we would hear of no child's end */
 	/* Not when rootless: newuidmap and our own writes to a child's maps go by who owns its /proc entries. */
 	if (geteuid() == 0)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -224,6 +224,13 @@ static bool same_dir(int a, int b)
 	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+static bool is_cgroup1(int dir)
+{
+	struct statfs s;
+
+	return fstatfs(dir, &s) == 0 && s.f_type == CGROUP_SUPER_MAGIC;
+}
+
 static bool is_cgroup2(const char *path)
 {
 	struct statfs s;
@@ -241,7 +248,7 @@ static bool use_usual_v1(struct cgroup_host *h)
 
 		snprintf(path, sizeof(path), "/sys/fs/cgroup/%s/" PARENT, ctls[c].name);
 		h->ctl[c].parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (h->ctl[c].parent < 0 || faccessat(h->ctl[c].parent, ctls[c].file, F_OK, 0) < 0) {
+		if (h->ctl[c].parent < 0 || !is_cgroup1(h->ctl[c].parent) || faccessat(h->ctl[c].parent, ctls[c].file, F_OK, 0) < 0) {
 			for (int i = 0; i <= c; i++)
 				fd_close(&h->ctl[i].parent);
 			return false;
@@ -469,13 +476,13 @@ static int open_tasks(struct cgroup *g, const struct cgroup_host *h, uid_t enter
 	for (int c = 0; c < CGROUP_CTLS; c++) {
 		v1[c] = h->ctl[c].parent >= 0 && h->ctl[c].same < 0 && !h->ctl[c].v2;
 		any = any || v1[c];
-		if (v1[c] && as_user && fchownat(g->dir[c], "tasks", enters, (gid_t)-1, 0) < 0)
-			return -1;
+		if (v1[c] && as_user && rc == 0)
+			rc = fchownat(g->dir[c], "tasks", enters, (gid_t)-1, 0);
 	}
 	if (!any)
 		return 0;
-	if (as_user && setresuid((uid_t)-1, enters, (uid_t)-1) < 0)
-		return -1;
+	if (as_user && rc == 0)
+		rc = setresuid((uid_t)-1, enters, (uid_t)-1);
 	for (int c = 0; c < CGROUP_CTLS && rc == 0; c++)
 		if (v1[c]) {
 			g->tasks[c] = openat(g->dir[c], "tasks", O_WRONLY | O_CLOEXEC);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -76,6 +77,16 @@ int space_wait(struct space_ahead *s, struct err *e)
 {
 	char byte;
 
+	/* The other end is ours too: its death would not close it. */
+	if (s->pid) {
+		auto_close int pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+		struct pollfd p[] = { { .fd = s->sock[0], .events = POLLIN }, { .fd = pidfd, .events = POLLIN } };
+
+		while (poll(p, 2, -1) < 0 && errno == EINTR)
+			;
+		if (!(p[0].revents & POLLIN))
+			return err_set(e, ERR_SETUP, "the jar's namespaces were not made: somebody has ended the helper");
+	}
 	if (!s->pid || fd_read_all(s->sock[0], &byte, 1) != 0)
 		return err_set(e, ERR_SETUP, "the jar's namespaces were not made");
 	if (!s->what)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hook.h"
 #include "keeper/spawn.h"
 #include "kernel/caps.h"
 
@@ -63,6 +64,8 @@ void client_read(struct client *c, struct keeper_event *ev)
 	unsigned nfds;
 	ssize_t n = fd_recv(c->sock, ev, sizeof(*ev), NULL, 0, &nfds);
 
+	if (hook_disabled("front_prompt"))
+		usleep(700000);
 	if (n == sizeof(*ev))
 		return;
 	memset(ev, 0, sizeof(*ev));

@@ -127,6 +127,23 @@ def test_sv_04_fail_closed(second_layer, home, probe, box, step):
     assert r.rc == 125 and mark not in (r.record or {}).get("stdout", ""), r.told()
 
 
+@pytest.mark.parametrize("step", [s for s in fault_steps() if s.split("-")[0] in ("keeper", "cgroup", "maker", "jar")] or [None])
+def test_sv_04_slow_front(second_layer, home, probe, step):
+    """The same when the front asks for the guest before it has heard that there is no jar."""
+    if step is None or warm.WARM:
+        pytest.skip("no build with test hooks, or it names no steps; warm jars have steps of their own")
+    jar = jarlib.Jar(probe, "", home)
+    jar.binary = str(jarlib.HOOKS)
+    seconds = str(400000 + os.getpid())
+    p = jar.start(("--", "sleep", seconds), opts=["-t", "5s"], files=False, env={"BELLJAR_FAULT": step, "BELLJAR_UNSAFE_DISABLE": "front_prompt"})
+    seen = []
+    while p.poll() is None:
+        seen += [pid for pid in filter(str.isdigit, os.listdir("/proc")) if jarlib.cmdline(pid)[:2] == [b"sleep", seconds.encode()]]
+    r = jar.finish(p)
+    assert not seen and r.rc == 125, (seen, r.told())
+    r.ended("error", "setup")
+
+
 def test_sv_04_scrub(second_layer, home, probe):
     """What a compiler left cannot be ended: the program never runs. (Not one of the steps above: only a second guest gets there.)"""
     jar = jarlib.Jar(probe, "", home)

@@ -356,3 +356,9 @@ def test_keeper_and_launcher_are_static():
         with open(os.path.join(os.path.dirname(harness.BELLJAR), name), "rb") as f:
             head = f.read(65536)
         assert b"ld-musl" not in head and b"ld-linux" not in head, name
+
+
+def test_a_caller_that_does_not_want_to_hear_of_children():
+    """SIGCHLD ignored is inherited: belljar's own processes must hear of theirs."""
+    p = start("run", "--", "sh", "-c", "exit 3", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert finish(p).rc == 3
