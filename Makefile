@@ -42,7 +42,7 @@ fuzz: deps
 
 # belljar beside what else is installed; BENCH='--quick --only bare,belljar-run' narrows it.
 bench: build
-	@build/belljar bench $(BENCH)
+	@build/belljar bench --out build/bench.json $(BENCH)
 
 # Many runs through one batch: nothing may grow, and the last must cost what the first did. RUNS=100000
 RUNS ?= 100000

@@ -14,7 +14,8 @@
 #include "base/err.h"
 #include "cli/bench_stats.h"
 
-#define BENCH_WIDTHS	3     /* rows of bench_widths */
+#define BENCH_WIDTHS	4     /* rows of bench_widths */
+#define BENCH_EIGHT	2     /* the one with 8 */
 #define BENCH_WIDTH_MAX 64    /* the largest of them */
 #define BENCH_HANG_MS	30000 /* a run that takes longer is ended and is an error */
 #define BENCH_STOP_MS	3000  /* the same, once the bench is interrupted */
@@ -191,6 +192,7 @@ void bench_soak(const struct bench_contender *c, const struct bench_job *job, st
 
 struct bench {
 	bool quick, json, colour;
+	const char *out; /* the object goes there too */
 	const char *only, *jobs_only;
 	uint64_t rounds, milliseconds, soak;
 	struct bench_host host;

@@ -69,7 +69,7 @@ static struct bench_cell *find_cell(const struct bench *b, const char *job, cons
 
 static double value_of(struct bench_cell *cell, enum figure_kind kind)
 {
-	return kind == FIGURE_P50 ? samples_percentile(&cell->ms, 50) : cell->rate[1];
+	return kind == FIGURE_P50 ? samples_percentile(&cell->ms, 50) : cell->rate[BENCH_EIGHT];
 }
 
 static void judge_ratio(const struct bench *b, const struct figure *f, struct judged *out)
@@ -161,7 +161,7 @@ static void start_words(const struct bench_cell *cell, char *out, size_t size)
 static void print_job(const struct bench *b, size_t j)
 {
 	bool colour = b->colour;
-	static const char *const heads[] = { "",    "p50 ms", "p90 ms", "p99 ms",	"runs/s x1", "x8",
+	static const char *const heads[] = { "",    "p50 ms", "p90 ms", "p99 ms",	"runs/s x1", "x2", "x8",
 					     "x64", "CPU ms", "x bare", "x bubblewrap", "rounds",    "start" };
 	struct table t;
 	char text[64];
@@ -227,7 +227,7 @@ static void print_how(const struct bench *b)
 
 	for (size_t i = 0; i < bench_job_count * b->contender_count && !by; i++)
 		by = b->cells[i].cpu_by;
-	printf("\nhow: contenders take turns, %llu rounds; x bare: the p50 of bare by theirs (above 1: faster); runs/s from turns of %.1f s in all with 1, 8\n"
+	printf("\nhow: contenders take turns, %llu rounds; x bare: the p50 of bare by theirs (above 1: faster); runs/s from turns of %.1f s in all with 1, 2, 8\n"
 	       "and 64 in flight, -: too slow for so many; belljar-batch: from the request line written to the result line read; CPU ms of one run, alone: %s\n",
 	       (unsigned long long)b->rounds, (double)b->milliseconds / 1000, by ? by : "not measured");
 }

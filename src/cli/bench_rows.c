@@ -2,7 +2,7 @@
 /* belljar bench: the jobs, and how each contender is started. */
 #include "cli/bench.h"
 
-const unsigned bench_widths[BENCH_WIDTHS] = { 1, 8, BENCH_WIDTH_MAX };
+const unsigned bench_widths[BENCH_WIDTHS] = { 1, 2, [BENCH_EIGHT] = 8, BENCH_WIDTH_MAX };
 
 const struct bench_job bench_jobs[] = {
 	{ .name = "python",

@@ -4,6 +4,7 @@
  * For each job: every contender is tried once; then they take turns, one run each, for the latencies; then turns of some time with 1, 8 and 64 runs
  * in flight; then CPU time, each alone. A noisy machine is noisy for all of them, so ratios of one run can be trusted where times cannot. A contender
  * that is missing, does not work or gives a wrong result is named with the reason and never ends the bench. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 
 static const struct opt bench_opts[] = {
 	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print one JSON object (docs/bench.md)" },
+	{ "out", 0, "FILE", NULL, OPT_STR, AT(out), NULL, 0, 0, 0, "write that object to FILE as well" },
 	{ "quick", 'q', NULL, NULL, OPT_FLAG, AT(quick), NULL, 0, 0, 0, "a first look: 10 rounds, 0.3 seconds" },
 	{ "rounds", 'r', "N", NULL, OPT_U64, AT(rounds), NULL, 1, 100000, 0,
 	  "runs of each contender and job for the latencies (default 60)" },
@@ -35,7 +37,7 @@ static const struct opt bench_opts[] = {
 const struct opt_cmd cmd_bench_opts = {
 	.name = "bench",
 	.summary = "measure belljar beside bare programs and other sandboxes",
-	.usage = "  belljar bench [--quick] [--rounds N] [--seconds S] [--only NAME,...] [--jobs NAME,...] [--json]",
+	.usage = "  belljar bench [--quick] [--rounds N] [--seconds S] [--only NAME,...] [--jobs NAME,...] [--json] [--out FILE]",
 	.details = "Contenders: bare, bubblewrap, nsjail, firejail, runc, crun, runsc, docker, podman, belljar-run,\n"
 		   "belljar-batch, belljar-recycle; whatever is not installed or does not work is listed with the reason.\n"
 		   "Exit status 0 when it was measured, however fast; 1 when belljar itself gave a wrong result.",
@@ -495,13 +497,22 @@ static const char *job_name(size_t i)
 	return bench_jobs[i].name;
 }
 
-static void print_json(const struct bench *b)
+static bool write_json(const struct bench *b, FILE *f)
 {
 	json_t *o = bench_json(b);
+	bool good = json_dumpf(o, f, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0 && putc('\n', f) != EOF;
 
-	json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-	putchar('\n');
 	json_decref(o);
+	return good;
+}
+
+static int open_out(const char *path, FILE **out, struct err *e)
+{
+	*out = fopen(path, "we");
+	if (*out)
+		return 0;
+	err_sys(e, "--out: open '%.300s'", path);
+	return err_hint(e, "a file in a folder that is there and may be written to");
 }
 
 int cmd_bench(int argc, char **argv)
@@ -511,6 +522,7 @@ int cmd_bench(int argc, char **argv)
 	struct opt_rest rest;
 	struct err e = { 0 };
 	const char *term = getenv("TERM");
+	FILE *out = NULL;
 	int status = 0;
 
 	if (cli_parse(&cmd_bench_opts, argc, argv, &b, &rest, &a, &status))
@@ -521,7 +533,7 @@ int cmd_bench(int argc, char **argv)
 	b.colour = cli_colour(1);
 	progress_on = isatty(2) && (!term || strcmp(term, "dumb") != 0);
 	if (check_names("--only", b.only, row_name, bench_row_count, &e) < 0 ||
-	    check_names("--jobs", b.jobs_only, job_name, bench_job_count, &e) < 0 || bench_host_init(&b.host, &e) < 0)
+	    check_names("--jobs", b.jobs_only, job_name, bench_job_count, &e) < 0 || (b.out && open_out(b.out, &out, &e) < 0) || bench_host_init(&b.host, &e) < 0)
 		return cli_error(&e);
 	find_contenders(&b, &a);
 	find_jobs(&b, &a);
@@ -531,9 +543,14 @@ int cmd_bench(int argc, char **argv)
 	if (bench_stop)
 		status = 130;
 	else if (b.json)
-		print_json(&b);
+		write_json(&b, stdout);
 	else
 		bench_print(&b);
+	/* Opened before anything was measured: nobody waits for minutes to hear that it cannot be. */
+	if (out && (status || !write_json(&b, out) || fclose(out) != 0)) {
+		err_set(&e, ERR_INPUT, "--out: %s was not written: %s", b.out, status ? "the measurement was interrupted" : strerror(errno));
+		status = status ? status : cli_error(&e);
+	}
 	if (!status && bench_errors(&b))
 		status = 1;
 	bench_host_done(&b.host);

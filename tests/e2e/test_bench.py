@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench: the object it prints has the fields of docs/bench.md, wrong results are errors, nothing is left behind. No test looks at how fast anything is."""
 import glob
+import json
 import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from harness import BASE, BELLJAR, REPO, TEST_USER, Completed, as_user, environment, finish, run, seconds, start, wait_until
@@ -56,7 +59,7 @@ def test_a_cell(measured, job, name):
     assert set(x) == CELL and x["reason"] is None and x["first_error"] is None and x["errors"] == 0
     assert x["rounds"] == 5 and x["runs"] > 5 and x["warm"] == x["cold"] == 0
     assert 0 < x["min_ms"] <= x["p50_ms"] <= x["p90_ms"] <= x["p99_ms"] and x["min_ms"] <= x["mean_ms"] <= x["p99_ms"]
-    assert set(x["runs_per_s"]) == {"1", "8", "64"} and x["runs_per_s"]["1"] > 0
+    assert set(x["runs_per_s"]) == {"1", "2", "8", "64"} and x["runs_per_s"]["1"] > 0
     assert x["cpu_ms"] > 0 and x["cpu_by"]
     assert x["times_bare"] == pytest.approx(cell(measured, job, "bare")["p50_ms"] / x["p50_ms"], rel=1e-3)
 
@@ -67,6 +70,17 @@ def test_figures_without_belljar_batch(measured):
         assert set(f) == {"name", "figure", "verdict", "wanted", "measured", "reached", "note"}
         assert f["verdict"] == "not measured" and f["reached"] is None and f["measured"] is None and f["note"], f
     assert measured["memory"]["idle_python_jar_pss_mb"] is None and measured["memory"]["reason"]
+
+
+def test_the_object_in_a_file_as_well():
+    shared = Path(tempfile.mkdtemp(dir=BASE))
+    shared.chmod(0o777)
+    file = shared / "bench.json"
+    c = run(*QUICK, "--out", file, "--only", "bare", "--jobs", "true", timeout=60)
+    assert c.rc == 0 and b"p50 ms" in c.out, str(c)
+    assert cell(json.loads(file.read_text()), "true", "bare")["p50_ms"] > 0
+    c = run(*QUICK, "--out", shared / "no" / "where", "--only", "bare", "--jobs", "true", timeout=60)
+    assert c.rc == 125 and b"--out" in c.err and c.out == b"", str(c)
 
 
 def test_the_document_names_every_field():
@@ -107,7 +121,7 @@ if sys.argv[1] != "batch":
 if os.environ["BELLJAR_PLAY"] == "missing":
     print("error: unknown command 'batch'", file=sys.stderr)
     sys.exit(2)
-assert sys.argv[2] == "-" and "--unordered" in sys.argv and sys.argv[sys.argv.index("-j") + 1] in ("1", "8", "64")
+assert sys.argv[2] == "-" and "--unordered" in sys.argv and sys.argv[sys.argv.index("-j") + 1] in ("1", "2", "8", "64")
 n = 0
 for line in iter(sys.stdin.readline, ""):
     n += 1
