@@ -39,7 +39,7 @@ static void case_child(void)
 static object *serve_cases(object *self, object *args)
 {
 	static struct cases c = { .in_child = case_child };
-	unsigned char head[CASES_HEAD];
+	static unsigned char head[CASES_HEAD];
 	object *first;
 
 	(void)self;
