@@ -22,7 +22,7 @@ static const struct {
 	NAME(PyErr_Print), NAME(PyErr_Clear), NAME(PyErr_Fetch), NAME(PyErr_NormalizeException), NAME(PyErr_WriteUnraisable),
 	NAME(PyErr_ExceptionMatches), NAME(PyRun_FileExFlags), NAME(Py_CompileString), NAME(PyEval_EvalCode), NAME(PyFile_WriteObject), NAME(PyLong_AsLong),
 	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyObject_Malloc), NAME(PyOS_BeforeFork),
-	NAME(PyOS_AfterFork_Child), NAME(PyOS_AfterFork_Parent), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
+	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 };
 
 const char *interp_find(void)

@@ -71,7 +71,6 @@ extern struct interp {
 	void *(*PyObject_Malloc)(size_t);
 	void (*PyOS_BeforeFork)(void);
 	void (*PyOS_AfterFork_Child)(void);
-	void (*PyOS_AfterFork_Parent)(void);
 	void (*Py_IncRef)(object *);
 	void (*Py_DecRef)(object *);
 	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;

@@ -30,11 +30,6 @@ static int load_listener(const struct sock_filter *filter, size_t len, struct er
 	return fd < 0 && e->sys == EINVAL ? load(filter, len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e) : fd;
 }
 
-int seccomp_load_guest(struct err *e)
-{
-	return load_listener(seccomp_guest_filter, seccomp_guest_filter_len, e);
-}
-
 int seccomp_load_allow(struct err *e)
 {
 	return load_listener(seccomp_allow_filter, seccomp_allow_filter_len, e);

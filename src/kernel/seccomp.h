@@ -9,9 +9,10 @@
 
 #include "base/err.h"
 
+/* The guest's whole. Nobody loads it: it is what the two halves below must come to for every call (tests/unit/test_seccomp.c), and what the profile is named by. */
 extern const struct sock_filter seccomp_guest_filter[];
 extern const size_t seccomp_guest_filter_len;
-/* The guest's, split in two for zygotes: one that they and their children live under, and what a child adds. */
+/* Split in two: what zygotes and their children live under, and a guest's process while its jar is made; and what a guest adds before it begins. */
 extern const struct sock_filter seccomp_zygote_filter[], seccomp_last_filter[];
 extern const size_t seccomp_zygote_filter_len, seccomp_last_filter_len;
 /* The guest's for a jar with an allow-list: execve and execveat are reported too (and go on), there is no memfd_create. */
@@ -33,14 +34,12 @@ int seccomp_load_front(struct err *e);
 int seccomp_load_store(struct err *e);
 int seccomp_load_notary(struct err *e);
 
-/* Loads the guest filter into the calling process. Returns the descriptor on which the kernel reports calls
- * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs. */
-int seccomp_load_guest(struct err *e);
-/* The same with an allow-list. */
-int seccomp_load_allow(struct err *e);
-/* The same for a zygote: its children inherit filter and listener. */
+/* Loads the first half into the calling process; children inherit filter and listener. Returns the descriptor on which the kernel reports calls
+ * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs, or CAP_SYS_ADMIN in the caller's user namespace. */
 int seccomp_load_zygote(struct err *e);
-/* What a zygote's child adds. 0 or -1. */
+/* The guest's for an allow-list, whole. */
+int seccomp_load_allow(struct err *e);
+/* The second half. 0 or -1. */
 int seccomp_load_last(struct err *e);
 
 /* A call that was reported, as the kernel told it. */
