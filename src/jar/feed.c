@@ -127,11 +127,17 @@ static int make_entry(int in, int root, const struct feed_rec *r, char *name, st
 
 static int read_words(int in, uint64_t size, char **out, uint64_t *out_len, struct err *e)
 {
+	/* The usual ones need no memory of their own. */
+	static char rooms[2][2048];
+	static unsigned used;
 	char *p;
 
 	if (*out)
 		return err_set(e, ERR_INTERNAL, "the feed repeats itself");
-	p = mmap(NULL, FEED_WORDS_MAX + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (size < sizeof(rooms[0]) && used < 2)
+		p = rooms[used++];
+	else
+		p = mmap(NULL, FEED_WORDS_MAX + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, "map room for words");
 	if (size && fd_read_all(in, p, (size_t)size) != 0)
