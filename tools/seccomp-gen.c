@@ -97,7 +97,36 @@ static const struct row allow_rows[] = {
 };
 #define ALLOW_ROWS (sizeof(allow_rows) / sizeof(allow_rows[0]))
 
-enum variant { PLAIN, ZYGOTE, ALLOWED };
+/*
+ * Of a zygote that bears seats (src/jar/seat.h): what changes a process's memory in a way that a list of its mappings does not show is reported, and goes on. After the
+ * table's own conditions; the last row of a call is its answer to all the rest.
+ */
+static const struct row seat_rows[] = {
+	/* Only what is about pages that are there, or not. */
+	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 3)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 4)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 8))
+	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 20)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 21)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 22))
+	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 23)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 24)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 25))
+	KILL(madvise)
+	/* MAP_LOCKED, MAP_GROWSDOWN, MAP_DROPPABLE; what may only be executed takes a protection key. */
+	WHEN(mmap, ACT_NOTIFY, ARG(3, 0x2000U, 0x2000U)) WHEN(mmap, ACT_NOTIFY, ARG(3, 0x100U, 0x100U)) WHEN(mmap, ACT_NOTIFY, ARG(3, 0xfU, 8))
+	WHEN(mmap, ACT_NOTIFY, ARG(2, 7, 4)) ALLOW(mmap)
+	WHEN(mprotect, ACT_NOTIFY, ARG(2, 7, 4)) ALLOW(mprotect)
+	KILL(mlock) KILL(mlock2) KILL(mlockall) KILL(mbind) KILL(pkey_alloc) KILL(pkey_free) KILL(pkey_mprotect)
+	/* All but registrations. */
+	WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 0)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 1)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 2))
+	WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 8)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 32)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 128))
+	WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 512)) KILL(membarrier)
+	/* PR_SET_THP_DISABLE, PR_SET_MDWE, PR_FUTEX_HASH, PR_SET_VMA. */
+	WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 41)) WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 65)) WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 78))
+	WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 0x53564d41U)) ALLOW(prctl)
+	/* Addresses with tags; another vdso. */
+	WHEN(arch_prctl, ACT_NOTIFY, ARG(0, 0xf000U, 0x4000U)) WHEN(arch_prctl, ACT_NOTIFY, ARG(0, 0xf000U, 0x2000U)) ALLOW(arch_prctl)
+	/* Who becomes another program leaves its memory behind: the seat would keep it. */
+	KILL(execve) KILL(execveat)
+};
+#define SEAT_ROWS (sizeof(seat_rows) / sizeof(seat_rows[0]))
+
+enum variant { PLAIN, ZYGOTE, ALLOWED, SEAT };
 
 #define NR_MAX	 1024
 #define X32_BIT	 0x40000000U
@@ -125,29 +154,54 @@ static void emit_return(enum action a)
 	emit(BPF_RET | BPF_K, 0, 0, returns[a]);
 }
 
-/* WHEN rows in order, then the plain row; arguments are compared on their low 32 bits (little endian), pointers on both halves. */
-static void emit_rules(const char *name)
+static bool has_row(const struct row *r, size_t count, const char *name)
 {
-	for (size_t i = 0; i < ROWS; i++) {
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(r[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* WHEN rows in order, then the plain row; arguments are compared on their low 32 bits (little endian), pointers on both halves. True when it came to the plain
+ * row; not with `conditions`, which leaves it out. */
+static bool emit_rows(const struct row *r, size_t count, const char *name, bool conditions)
+{
+	for (size_t i = 0; i < count; i++) {
 		size_t jumps[3], n = 0;
 
-		if (strcmp(rows[i].name, name) != 0)
+		if (strcmp(r[i].name, name) != 0 || (conditions && !r[i].when))
 			continue;
-		for (int k = 0; rows[i].when && k < 3 && rows[i].c[k].set; k++) {
-			const struct cond *c = &rows[i].c[k];
+		for (int k = 0; r[i].when && k < 3 && r[i].c[k].set; k++) {
+			const struct cond *c = &r[i].c[k];
 
 			emit(BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, args[c->arg]) + (c->high ? 4 : 0));
 			if (c->mask != ~0U)
 				emit(BPF_ALU | BPF_AND | BPF_K, 0, 0, c->mask);
 			jumps[n++] = emit(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, c->value);
 		}
-		emit_return(rows[i].action);
+		emit_return(r[i].action);
 		for (size_t k = 0; k < n; k++)
 			prog[jumps[k]].jf = (uint8_t)(prog_len - jumps[k] - 1);
-		if (!rows[i].when)
-			return;
+		if (!r[i].when)
+			return true;
 	}
-	die("WHEN without a plain row", name);
+	return false;
+}
+
+static bool with_seats; /* the variant that is being built */
+
+static void emit_rules(const char *name)
+{
+	bool done;
+
+	if (with_seats && has_row(seat_rows, SEAT_ROWS, name)) {
+		emit_rows(rows, ROWS, name, true);
+		done = emit_rows(seat_rows, SEAT_ROWS, name, false);
+	} else {
+		done = emit_rows(rows, ROWS, name, false);
+	}
+	if (!done)
+		die("WHEN without a plain row", name);
 }
 
 struct range {
@@ -229,11 +283,12 @@ static void build(const struct table *t, enum variant variant)
 {
 	static const struct row open_row = { "open", ACT_ALLOW, 0, { { 0 } } };
 	const struct row *plain[NR_MAX] = { 0 };
-	bool zygote = variant == ZYGOTE;
+	bool zygote = variant == ZYGOTE || variant == SEAT;
 	int when[NR_MAX] = { 0 };
 
 	table = t;
 	rows = t->rows;
+	with_seats = variant == SEAT;
 	prog_len = range_count = 0;
 	for (size_t i = 0; i < ROWS; i++) {
 		int nr = resolve(rows[i].name);
@@ -252,6 +307,8 @@ static void build(const struct table *t, enum variant variant)
 		plain[resolve(zygote_open[i])] = &open_row;
 	for (size_t i = 0; variant == ALLOWED && i < ALLOW_ROWS; i++)
 		plain[resolve(allow_rows[i].name)] = &allow_rows[i];
+	for (size_t i = 0; with_seats && i < SEAT_ROWS; i++)
+		when[resolve(seat_rows[i].name)] = 1;
 	for (uint32_t nr = 0; nr < NR_MAX; nr++) {
 		if (when[nr] && !plain[nr])
 			die("WHEN without a plain row", "number");
@@ -293,6 +350,16 @@ static void print_filter(const char *name)
 	printf("};\nconst size_t seccomp_%s_filter_len = %zu;\n", name, prog_len);
 }
 
+/* Calls that are reported for a seat's sake: the guest's table lets them pass, so nothing else can be meant. */
+static void print_notes(void)
+{
+	printf("const int seccomp_notes[] = { ");
+	for (size_t i = 0; i < SEAT_ROWS; i++)
+		if (!seat_rows[i].when)
+			printf("%d, ", resolve(seat_rows[i].name));
+	printf("-1 };\n\n");
+}
+
 static void print_names(const char *table, uint32_t arch)
 {
 	printf("static const char *const %s[] = {\n", table);
@@ -330,6 +397,8 @@ int main(void)
 	print_filter("notary");
 	build(&tables[GUEST], ZYGOTE);
 	print_filter("zygote");
+	build(&tables[GUEST], SEAT);
+	print_filter("seat");
 	build_last();
 	print_filter("last");
 	build(&tables[GUEST], PLAIN);
@@ -338,6 +407,7 @@ int main(void)
 	build(&tables[GUEST], ALLOWED);
 	print_filter("allow");
 	print_profile("allow");
+	print_notes();
 	print_names("names_x86_64", SCMP_ARCH_X86_64);
 	print_names("names_i386", SCMP_ARCH_X86);
 	printf("#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))\n\n"

@@ -40,6 +40,11 @@ int seccomp_load_zygote(struct err *e)
 	return load_listener(seccomp_zygote_filter, seccomp_zygote_filter_len, e);
 }
 
+int seccomp_load_seat(struct err *e)
+{
+	return load_listener(seccomp_seat_filter, seccomp_seat_filter_len, e);
+}
+
 int seccomp_load_last(struct err *e)
 {
 	return load(seccomp_last_filter, seccomp_last_filter_len, 0, e);
@@ -86,6 +91,14 @@ bool seccomp_is_start(const struct seccomp_event *ev)
 bool seccomp_is_end(const struct seccomp_event *ev)
 {
 	return ev->arch == AUDIT_ARCH_X86_64 && ev->nr == SYS_kill && (uint32_t)ev->args[1] == SECCOMP_END_SIGNAL;
+}
+
+bool seccomp_is_note(const struct seccomp_event *ev)
+{
+	for (const int *n = seccomp_notes; ev->arch == AUDIT_ARCH_X86_64 && *n >= 0; n++)
+		if (*n == ev->nr)
+			return true;
+	return false;
 }
 
 void seccomp_go_on(int listener, const struct seccomp_event *ev)

@@ -15,6 +15,10 @@ extern const size_t seccomp_guest_filter_len;
 /* Split in two: what zygotes and their children live under, and a guest's process while its jar is made; and what a guest adds before it begins. */
 extern const struct sock_filter seccomp_zygote_filter[], seccomp_last_filter[];
 extern const size_t seccomp_zygote_filter_len, seccomp_last_filter_len;
+/* The first half for a zygote that bears seats (jar/seat.h): calls that change a process's memory unseen are reported too (and go on). Their numbers, then -1. */
+extern const struct sock_filter seccomp_seat_filter[];
+extern const size_t seccomp_seat_filter_len;
+extern const int seccomp_notes[];
 /* The guest's for a jar with an allow-list: execve and execveat are reported too (and go on), there is no memfd_create. */
 extern const struct sock_filter seccomp_allow_filter[];
 extern const size_t seccomp_allow_filter_len;
@@ -37,6 +41,7 @@ int seccomp_load_notary(struct err *e);
 /* Loads the first half into the calling process; children inherit filter and listener. Returns the descriptor on which the kernel reports calls
  * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs, or CAP_SYS_ADMIN in the caller's user namespace. */
 int seccomp_load_zygote(struct err *e);
+int seccomp_load_seat(struct err *e);
 /* The guest's for an allow-list, whole. */
 int seccomp_load_allow(struct err *e);
 /* The second half. 0 or -1. */
@@ -60,6 +65,8 @@ void seccomp_go_on(int listener, const struct seccomp_event *ev);
 /* kill() with a signal that does not exist: the caller says that it ends with 0 (src/guest/finish.c, node/preload.js). Its supervisor decides whether that is so. */
 #define SECCOMP_END_SIGNAL 0x626a656eU
 bool seccomp_is_end(const struct seccomp_event *ev);
+/* A call that is reported for the sake of a seat: its guest's memory will not be used again. It goes on. */
+bool seccomp_is_note(const struct seccomp_event *ev);
 /* Whether its caller still waits: else what was read of that process meanwhile may be another's. */
 bool seccomp_still_waits(int listener, const struct seccomp_event *ev);
 

@@ -551,6 +551,64 @@ static void the_two_halves_are_the_whole(void **state)
 	assert_int_equal(apart, 2 * sizeof(values) / sizeof(values[0]));
 }
 
+static bool is_noted(int nr)
+{
+	for (const int *n = seccomp_notes; *n >= 0; n++)
+		if (*n == nr)
+			return true;
+	return false;
+}
+
+/* With seats some calls that a guest may make are told besides, and go on; nothing else is answered otherwise. Which of them, and which not, is in the table below. */
+static void a_seat_reports_and_forbids_nothing_more(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 2, 3, 4, 7, 8, 10, 12, 14, 18, 22, 25, 32, 35, 41, 64, 65, 67, 78, 0x100, 0x1002, 0x2000, 0x2001, 0x4002, 0x5412, 0x53564d41, ~0ULL };
+	static const struct {
+		int nr;
+		uint64_t args[4];
+		bool noted;
+	} table[] = {
+		{ SYS_madvise, { 0x1000, 0x1000, 4 }, false }, { SYS_madvise, { 0x1000, 0x1000, 8 }, false }, { SYS_madvise, { 0x1000, 0x1000, 25 }, false },
+		{ SYS_madvise, { 0x1000, 0x1000, 10 }, true }, { SYS_madvise, { 0x1000, 0x1000, 18 }, true }, { SYS_madvise, { 0x1000, 0x1000, 14 }, true },
+		{ SYS_madvise, { 0x1000, 0x1000, 99 }, true }, { SYS_mmap, { 0, 4096, 3, 0x22 }, false }, { SYS_mmap, { 0, 4096, 5, 0x12 }, false },
+		{ SYS_mmap, { 0, 4096, 3, 0x2022 }, true }, { SYS_mmap, { 0, 4096, 3, 0x122 }, true }, { SYS_mmap, { 0, 4096, 3, 0x28 }, true },
+		{ SYS_mmap, { 0, 4096, 4, 0x22 }, true }, { SYS_mprotect, { 0x1000, 4096, 3 }, false }, { SYS_mprotect, { 0x1000, 4096, 4 }, true },
+		{ SYS_mlock, { 0x1000, 4096 }, true }, { SYS_mlock2, { 0x1000, 4096 }, true }, { SYS_mlockall, { 3 }, true }, { SYS_munlockall, { 0 }, false },
+		{ SYS_mbind, { 0 }, true }, { SYS_pkey_alloc, { 0 }, true }, { SYS_pkey_free, { 1 }, true }, { SYS_pkey_mprotect, { 0 }, true },
+		{ SYS_membarrier, { 0 }, false }, { SYS_membarrier, { 8 }, false }, { SYS_membarrier, { 4 }, true }, { SYS_membarrier, { 16 }, true },
+		{ SYS_prctl, { 4 }, false }, { SYS_prctl, { 15 }, false }, { SYS_prctl, { 41 }, true }, { SYS_prctl, { 65 }, true }, { SYS_prctl, { 78 }, true },
+		{ SYS_prctl, { 0x53564d41 }, true }, { SYS_arch_prctl, { 0x1002 }, false }, { SYS_arch_prctl, { 0x4002 }, true }, { SYS_arch_prctl, { 0x2003 }, true },
+		{ SYS_execve, { 0 }, true }, { SYS_execveat, { 0 }, true }, { SYS_brk, { 0 }, false }, { SYS_munmap, { 0 }, false }, { SYS_mremap, { 0 }, false },
+	};
+	unsigned noted = 0;
+
+	(void)state;
+	for (uint32_t n = 0; n < 2 * 1100; n++)
+		for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++) {
+			struct seccomp_data d = { .nr = (int)(n < 1100 ? n : 0x40000000U + n - 1100), .arch = AUDIT_ARCH_X86_64 };
+			uint32_t zygote, seat;
+
+			for (int i = 0; i < 6; i++)
+				d.args[i] = values[(v + (size_t)i) % (sizeof(values) / sizeof(values[0]))];
+			zygote = evaluate_program(seccomp_zygote_filter, seccomp_zygote_filter_len, &d);
+			seat = evaluate_program(seccomp_seat_filter, seccomp_seat_filter_len, &d);
+			if (seat == zygote)
+				continue;
+			assert_int_equal(zygote, SECCOMP_RET_ALLOW);
+			assert_int_equal(seat, SECCOMP_RET_USER_NOTIF);
+			assert_true(is_noted(d.nr));
+			noted++;
+		}
+	assert_true(noted > 100);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct seccomp_data d = { .nr = table[i].nr, .arch = AUDIT_ARCH_X86_64 };
+
+		memcpy(d.args, table[i].args, sizeof(table[i].args));
+		assert_int_equal(evaluate_program(seccomp_seat_filter, seccomp_seat_filter_len, &d), table[i].noted ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+		assert_true(!table[i].noted || is_noted(d.nr));
+	}
+}
+
 /* KS-18. RLIMIT_CORE of nobody can be set, by any guest's filter: one's own answers 0, to be read it is open. */
 TEST(the_core_limit_stays)
 {
@@ -589,7 +647,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_program_is_sound), cmocka_unit_test(returns_are_known), cmocka_unit_test(nothing_is_dead), cmocka_unit_test(golden),
 		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(high_halves_of_prlimit64), cmocka_unit_test(foreign_entries_are_killed),
 		cmocka_unit_test(closed_doors), cmocka_unit_test(allow_list_differs_by_three), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
-		cmocka_unit_test(the_core_limit_stays),
+		cmocka_unit_test(the_core_limit_stays), cmocka_unit_test(a_seat_reports_and_forbids_nothing_more),
 	};
 
 	if (argc != 2) {
