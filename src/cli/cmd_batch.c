@@ -38,7 +38,7 @@ static const struct opt batch_opts[] = {
 	{ "busy", 0, NULL, NULL, OPT_FLAG, AT(busy), NULL, 0, 0, 0, "answer error/busy when the queue is full, instead of reading no further" },
 	{ "files-from", 0, "DIR", NULL, OPT_LIST, AT(files_from), NULL, 0, 0, 0,
 	  "requests may take files (files.source) from beneath this folder; may be repeated" },
-	{ "recycle", 0, NULL, NULL, OPT_FLAG, AT(recycle), NULL, 0, 0, 0, "a jar that is proven clean serves the same client again" },
+	{ "recycle", 0, NULL, NULL, OPT_FLAG, AT(recycle), NULL, 0, 0, 0, "a jar that is proven clean, and Python's memory put back to what it was, serve the same client again" },
 	{ "preload", 0, "A,B,C", NULL, OPT_STR, AT(preload), NULL, 0, 0, 0, "Python modules that are imported before any request" },
 	{ "lang", 'l', "NAME", NULL, OPT_STR, REQUEST_AT(language), NULL, 0, 0, 0, "language of lines that name none (default python)" },
 	{ "client", 0, "NAME", NULL, OPT_STR, REQUEST_AT(client), NULL, 0, 0, 0, "whose lines they are that do not say" },
@@ -171,6 +171,8 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	    resolve_folders(&o->files_from, a, e) < 0 || open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 || open_store(s, o, e) < 0)
 		return -1;
 	s->jobs = (size_t)o->jobs;
+	/* Whoever lets jars be used again when they are proven to be as new says the same of memory. */
+	s->open.seats = s->open.recycle;
 	/* One for a verifier, should there be tests. */
 	if (s->open.ceiling <= o->jobs && o->jobs < POOL_CEILING_MAX)
 		s->open.ceiling = (uint32_t)o->jobs + 1;

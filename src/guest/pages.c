@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/fd.h"
 
@@ -19,6 +20,10 @@
 #endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 /* from 6.1 on */
+#endif
+
+#ifndef SYS_mseal
+#define SYS_mseal 462 /* from 6.10 on */
 #endif
 
 #ifndef MFD_EXEC
@@ -112,25 +117,29 @@ static bool busy(const struct map *m)
  * A copy of [start, end) in huge pages takes the place of program text: a fork copies one entry for each, and no guest has to look for its pages. The
  * content is the same at every moment, since we may be running on it.
  */
-static void text_to_huge(uintptr_t start, uintptr_t end, int prot)
+static bool text_to_huge(uintptr_t start, uintptr_t end, int prot, bool sealed)
 {
+	bool moved = false;
 	size_t len = end - start;
 	char *room = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *copy;
 
 	if (room == MAP_FAILED)
-		return;
+		return true;
 	copy = room + (HUGE - ((uintptr_t)room & (HUGE - 1)));
 	if (madvise(copy, len, MADV_HUGEPAGE) == 0) {
 		memcpy(copy, (const void *)start, len);
 		if (mprotect(copy, len, prot) == 0)
-			(void)!mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
+			moved = mremap(copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start) != MAP_FAILED;
 	}
 	munmap(room, len + HUGE);
+	return !moved || !sealed || syscall(SYS_mseal, start, len, 0) == 0;
 }
 
 /* The whole huge pages within the text of one file. */
-static void settle_text(void)
+static bool settle_text(bool sealed)
 {
+	bool all = true;
+
 	for (unsigned i = 0; i < map_count; i++) {
 		const struct map *m = &maps[i];
 		uintptr_t start = (m->start + HUGE - 1) & ~(HUGE - 1), end = m->end;
@@ -146,8 +155,9 @@ static void settle_text(void)
 		}
 		end &= ~(HUGE - 1);
 		if (start < end && (prot & PROT_EXEC))
-			text_to_huge(start, end, prot);
+			all = text_to_huge(start, end, prot, sealed) && all;
 	}
+	return all;
 }
 
 /*
@@ -334,13 +344,14 @@ static int image_file(void)
  * Sealed: what a guest has of it is private, and no guest has a descriptor, but it is also true if one had. Nobody but its owner, which no guest is, may
  * ask which of its pages are in memory, or send them away.
  */
-static void settle_data(void)
+static bool settle_data(void)
 {
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), file = image_file();
 	off_t len = 0;
+	bool whole = true;
 
 	if (file < 0 || pagemap < 0)
-		return;
+		return false;
 	find_plain();
 	/* First all of it, with room for no hole: the kernel would fill it at a guest's cost, for all guests. */
 	for (unsigned i = 0, n; i < map_count; i += n ? n : 1) {
@@ -351,21 +362,24 @@ static void settle_data(void)
 			continue;
 		p->at = len;
 		if (!write_at(file, (const char *)p->start, p->end - p->start, len))
-			return;
+			return false;
 		len += (off_t)(p->end - p->start);
 		part_count++;
 	}
 	if (!in_huge_pages(file, len) && ftruncate(file, len) < 0)
-		return;
+		return false;
 	if (fchmod(file, 0400) < 0 || fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return;
+		return false;
 	/* The content is the same at every moment, since we are running on it. */
 	for (unsigned i = 0; i < part_count; i++) {
 		const struct part *p = &parts[i];
 
-		if (mmap((void *)p->start, p->end - p->start, p->prot, MAP_PRIVATE | MAP_FIXED, file, p->at) != MAP_FAILED && p->hot)
+		if (mmap((void *)p->start, p->end - p->start, p->prot, MAP_PRIVATE | MAP_FIXED, file, p->at) == MAP_FAILED)
+			whole = false;
+		else if (p->hot)
 			map_for_guests(p);
 	}
+	return whole;
 }
 
 /*
@@ -403,13 +417,14 @@ void pages_use_up(void *(*object_malloc)(size_t))
 		}
 }
 
-void pages_settle(_Bool data)
+_Bool pages_settle(_Bool data, _Bool sealed)
 {
+	bool text;
+
 	if (!pages_begin())
-		return;
-	settle_text();
-	if (data && pages_begin())
-		settle_data();
+		return false;
+	text = settle_text(sealed);
+	return data && pages_begin() && settle_data() && text;
 }
 
 static void tell(int out, const struct range *r)

@@ -18,8 +18,9 @@
 void pages_use_up(void *(*object_malloc)(size_t));
 /* In the zygote, before its filter, while it sees its own /proc: nothing but the caller's stack and this library's own memory may be written to from
  * now on. What cannot be done is left as it was. Without `data` only program text is moved: with other threads about, what they write while it is copied
- * would be lost. */
-void pages_settle(_Bool data);
+ * would be lost. Whether the data is where it should be,
+ * and with `sealed` no child can ever change text that is not a file's. */
+_Bool pages_settle(_Bool data, _Bool sealed);
 /* In the zygote, after that: what is mapped now. False: it cannot be told. */
 _Bool pages_begin(void);
 /* In a child that will do all that a guest does: when it has done so, it tells what pages it has of its own. False: nobody wants to know. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Python zygote: a library that the system's own python3 loads before it starts, and that forks guests into jars. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +47,20 @@
 #define MAIN_FILE	"/workspace/main.py"
 #define SAMPLE		"print(1 + 1)\n"
 #define SOLUTION	"def f(a, b=1):\n    return [a, b]\n"
+#define SEAT_STACK	(256U << 10)
+#define RSEQ_SIGNATURE	0x53053053U
 #define WARM_UPS	20 /* from 3.11 on code is quickened at its eighth call */
 
 static struct {
 	char modules[SHELF_MODULES];
 	void *robust;	     /* its list of robust locks */
 	size_t robust_len;
+	volatile char *stack; /* its lowest page */
+	void *rseq;	     /* where the kernel tells the C library on which CPU it is; NULL: nowhere */
+	unsigned rseq_len;
 	object *preloaded;   /* modules that Python itself would not have loaded, by the first part of their names */
 	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
+	bool seats;	     /* it is to bear them (jar/seat.h) */
 	bool at_work;
 	bool alone;	     /* no preloaded module has started a thread that still runs */
 } zy;
@@ -211,14 +219,34 @@ static bool serves(const struct feed_plan *plan)
 	return yes;
 }
 
-static void after_fork(void)
+static void as_child(void)
 {
 	if (zy.robust)
 		syscall(SYS_set_robust_list, zy.robust, zy.robust_len);
-	pages_touch(PAGES_ALL);
 	py.PyOS_AfterFork_Child();
 	if (zy.reseed)
 		drop_quietly(py.PyEval_EvalCode(zy.reseed, zy.reseed_globals, zy.reseed_globals));
+}
+
+static void after_fork(void)
+{
+	pages_touch(PAGES_ALL);
+	as_child();
+}
+
+/* A process that shares memory has no place where the kernel tells it on which CPU it is: the C library would believe what another was told. */
+static void after_seat(void)
+{
+	if (zy.rseq && zy.rseq_len)
+		syscall(SYS_rseq, zy.rseq, zy.rseq_len, 0, RSEQ_SIGNATURE);
+	as_child();
+}
+
+/* The pages that its guests will write to. The stack is as deep as it was left: the byte below is not there yet. */
+static volatile char *prepare_seat(void)
+{
+	pages_touch(PAGES_ALL);
+	return zy.stack - 1;
 }
 
 static void guest(struct jar *j, struct warm_guest *g)
@@ -228,7 +256,7 @@ static void guest(struct jar *j, struct warm_guest *g)
 	static struct feed_plan plan;
 
 	g->interpreter = true;
-	g->settle = after_fork;
+	g->settle = g->seat ? after_seat : after_fork;
 	g->serves = serves;
 	enter_warm(j, g, &plan);
 	finish_is_guest();
@@ -416,6 +444,25 @@ static void learn_pages(void *tid, enum pages_set set, const char *program, int 
 	close(p[0]);
 }
 
+/* As deep as most guests need, so that it does not grow in each of them. One look is enough: no page of it comes to be. */
+static void grow_stack(void)
+{
+	zy.stack = (volatile char *)(((uintptr_t)__builtin_frame_address(0) - SEAT_STACK) & ~4095UL);
+	(void)*zy.stack;
+}
+
+/* From glibc 2.35 on. */
+static void find_rseq(void)
+{
+	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+
+	if (!offset || !size || !*size)
+		return;
+	zy.rseq = (char *)__builtin_thread_pointer() + *offset;
+	zy.rseq_len = *size < 32 ? 32 : *size;
+}
+
 static _Noreturn void become_zygote(void)
 {
 	struct forker f = { .sock = SOCK, .guest = guest };
@@ -432,13 +479,16 @@ static _Noreturn void become_zygote(void)
 		_exit(1);
 	}
 	syscall(SYS_get_robust_list, 0, &zy.robust, &zy.robust_len);
+	find_rseq();
+	grow_stack();
 	/* Once for all guests: this process never is Python again. */
 	py.PyOS_BeforeFork();
 	drop_main();
 	py.PyGC_Collect();
 	pages_use_up(py.PyObject_Malloc);
 	new_main();
-	pages_settle(zy.alone);
+	if (pages_settle(zy.alone, zy.seats) && zy.seats)
+		f.seat = prepare_seat;
 	learn_pages(f.tid, PAGES_ALL, SAMPLE, -1);
 	for (int i = PAGES_DRIVER; i < PAGES_SETS; i++) {
 		if (driver.serve && driver.rehearsals[i] >= 0 && lseek(driver.rehearsals[i], 0, SEEK_SET) == 0)
@@ -493,6 +543,8 @@ __attribute__((constructor)) static void zygote_start(void)
 	hide(getenv("BELLJAR_UNSAFE_DISABLE"), "BELLJAR_UNSAFE_DISABLE");
 	snprintf(zy.modules, sizeof(zy.modules), "%s", modules);
 	hide(modules, "BELLJAR_ZYGOTE");
+	zy.seats = getenv("BELLJAR_SEATS") != NULL;
+	hide(getenv("BELLJAR_SEATS"), "BELLJAR_SEATS");
 	hide(getenv("LD_PRELOAD"), "LD_PRELOAD");
 	hide(getenv("LD_BIND_NOW"), "LD_BIND_NOW");
 	missing = interp_find();

@@ -602,6 +602,7 @@ static int warm_namespaces(void *p, struct err *e)
 	return enter_namespaces(p, e);
 }
 
+/* The first thing that an interpreter does: everything is given away. */
 static int warm_settle(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
@@ -702,7 +703,6 @@ static int warm_exec(void *p, struct err *e)
 /* The same as above in the same order, but for the ruleset, which is ready, and the filter, which comes before the wait. */
 const struct step warm_enter_steps[] = {
 	{ "guest-cgroups", NULL, enter_cgroups },
-	{ "guest-settle", NULL, warm_settle },
 	{ "guest-session", "setsid", enter_session },
 	{ "guest-namespaces", NULL, warm_namespaces },
 	{ "guest-clean", NULL, warm_clean },
@@ -717,6 +717,7 @@ const struct step warm_enter_steps[] = {
 	{ "guest-landlock", "landlock", warm_landlock },
 	{ "guest-close", NULL, warm_close },
 	{ "guest-seccomp", "seccomp", warm_seccomp },
+	{ "guest-settle", NULL, warm_settle },
 	{ "guest-wait", NULL, warm_wait },
 	{ "guest-rlimits", "rlimits", enter_rlimits },
 	{ "guest-files", NULL, enter_files },

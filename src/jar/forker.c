@@ -2,12 +2,16 @@
 /* A process that bears guests into warm jars. */
 #include "jar/forker.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "base/fd.h"
 #include "base/hook.h"
+#include "jar/seat.h"
 #include "kernel/idmap.h"
 #include "kernel/landlock.h"
 #include "kernel/seccomp.h"
@@ -57,50 +61,210 @@ static void take_slot(const struct forker_msg *msg, int *fds)
 	t->there = true;
 }
 
-static void bear(const struct forker *f, const struct forker_msg *msg, const int *fds)
+static char zygote_name[16]; /* as the guests of a seat are to be called */
+
+/* In the child: what it enters, and how it is told of. */
+static _Noreturn void be_guest(const struct forker *f, const struct forker_slot *t, const struct forker_msg *msg, const int *fds, bool seat)
 {
-	const struct forker_slot *t = &slots[msg->slot];
-	struct sys_clone_args a = { .flags = CLONE_PARENT };
-	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled };
+	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled, .seat = seat };
 	static struct jar j;
-	struct jar_report r = { .type = REPORT_ERROR };
+
+	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
+	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
+	forker_jar(&j, msg->slot);
+	/* A seat is in its cgroups already. */
+	j.task_count = seat ? 0 : t->task_count;
+	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
+	if (seat)
+		prctl(PR_SET_NAME, zygote_name, 0, 0, 0);
+	f->guest(&j, &g);
+	_exit(1);
+}
+
+/* Into a pid namespace. `more` of CLONE_*; `cgroup` of v2, -1: its parent's. */
+static long clone_guest(const struct forker *f, int space, uint64_t more, int cgroup, struct err *e)
+{
+	struct sys_clone_args a = { .flags = CLONE_PARENT | more };
 	long pid = -1;
 
 	if (f->tid) {
 		a.flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
 		a.child_tid = (uint64_t)(uintptr_t)f->tid;
 	}
+	if (cgroup >= 0) {
+		a.flags |= CLONE_INTO_CGROUP;
+		a.cgroup = (uint64_t)cgroup;
+	}
+	if (step_point("guest-clone", e) < 0)
+		return -1;
+	if (setns(space, CLONE_NEWPID) == 0)
+		pid = syscall(SYS_clone3, &a, sizeof(a));
+	if (pid < 0)
+		err_sys(e, "start the guest's process");
+	return pid;
+}
+
+static void say_failed(int report, const struct err *e)
+{
+	struct jar_report r = { .type = REPORT_ERROR, .err = *e };
+
+	fd_send(report, &r, sizeof(r), NULL, 0);
+}
+
+static void bear(const struct forker *f, const struct forker_msg *msg, const int *fds)
+{
+	const struct forker_slot *t = &slots[msg->slot];
+	struct err e = { 0 };
+	long pid = clone_guest(f, fds[1 + OWN_PID], 0, t->v2, &e);
+
+	if (pid == 0)
+		be_guest(f, t, msg, fds, false);
+	if (pid < 0)
+		say_failed(fds[0], &e);
+}
+
+/* ---- a seat ---- */
+
+enum { SEAT_SOCK = 3, SEAT_SPACES, SEAT_FDS = SEAT_SPACES + SLOT_SPACES };
+
+static volatile struct seat_mail mail; /* somebody else writes to it */
+
+/* Of all that the zygote has open: the socket and the slot's namespaces, at numbers that do not change. */
+static int seat_descriptors(struct forker_slot *own, const struct forker_slot *t, int sock, struct err *e)
+{
+	int keep[1 + SLOT_SPACES];
+
+	keep[0] = fcntl(sock, F_DUPFD_CLOEXEC, 256);
+	for (int i = 0; i < SLOT_SPACES; i++)
+		keep[1 + i] = fcntl(t->spaces[i], F_DUPFD_CLOEXEC, 256);
+	for (int i = 0; i < 1 + SLOT_SPACES; i++)
+		if (keep[i] < 0 || dup3(keep[i], SEAT_SOCK + i, O_CLOEXEC) < 0)
+			return err_sys(e, "keep a seat's descriptors");
+	for (int i = 0; i < SLOT_SPACES; i++)
+		own->spaces[i] = SEAT_SPACES + i;
+	own->v2 = -1;
+	own->task_count = 0;
+	return sys_close_range(SEAT_FDS, ~0U, 0) < 0 ? err_sys(e, "close a seat's descriptors") : 0;
+}
+
+static int seat_prepare(struct forker_slot *own, const struct forker_slot *t, int *sock, struct err *e)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		return err_sys(e, "prepare a seat");
+	if (step_point("seat-start", e) < 0 || cgroup_enter_v1(t->tasks, t->task_count, e) < 0 || seat_descriptors(own, t, *sock, e) < 0)
+		return -1;
+	*sock = SEAT_SOCK;
+	prctl(PR_GET_NAME, zygote_name, 0, 0, 0);
+	prctl(PR_SET_NAME, "belljar-seat", 0, 0, 0);
+	return 0;
+}
+
+static bool receive(struct forker_msg *msg, uint32_t op, int *fds, unsigned count)
+{
+	unsigned n = 0;
+
+	return fd_recv(SEAT_SOCK, msg, sizeof(*msg), fds, count, &n) == sizeof(*msg) && msg->op == op && n == count && msg->slot <= FORKER_SLOTS;
+}
+
+/* The child has our memory, and nothing else of ours. */
+static void bear_in_seat(const struct forker *f, const struct forker_slot *own, struct forker_msg *msg)
+{
+	int fds[1 + OWN_SPACES];
+	struct err e = { 0 };
+	long pid;
+
+	if (!receive(msg, FORKER_BEAR, fds, 1))
+		_exit(0);
+	pid = clone_guest(f, fds[0], CLONE_VM | CLONE_VFORK, -1, &e);
+	close(fds[0]);
+	/* Nobody has put our memory back. Only the restorer's absence could bring us here, and we die with it. */
+	if (pid > 0)
+		_exit(1);
+	if (!receive(msg, FORKER_ENTER, fds, 1 + OWN_SPACES))
+		_exit(0);
+	if (pid == 0)
+		be_guest(f, own, msg, fds, true);
+	say_failed(fds[0], &e);
+	for (int i = 0; i < 1 + OWN_SPACES; i++)
+		close(fds[i]);
+}
+
+/*
+ * It stops once; what it has and where it is then is what the restorer gives it back after each guest. So everything below the stop happens once in each
+ * life: what the last one left is cleared away, and the next guest is waited for.
+ */
+static _Noreturn void seat_main(const struct forker *f, const struct forker_slot *t, int sock)
+{
+	static struct forker_slot own;
+	struct jar_report r = { .type = REPORT_WAITING, .at_ns = (uint64_t)(uintptr_t)&mail };
+	struct forker_msg msg;
+	volatile char *below;
+	long end;
+
+	if (seat_prepare(&own, t, &sock, &r.err) < 0) {
+		say_failed(sock, &r.err);
+		_exit(1);
+	}
+	end = syscall(SYS_brk, 0);
+	below = f->seat();
+	/* Its pages are ours from the beginning: they are not among those that are given back. */
+	for (size_t i = 0; i < sizeof(mail); i++)
+		((volatile char *)&mail)[i] = 0;
+	if (fd_send(SEAT_SOCK, &r, REPORT_SHORT, NULL, 0) < 0 || !receive(&msg, FORKER_STOP, NULL, 0))
+		_exit(0);
+	kill(getpid(), SIGSTOP);
+	/* What is in the stack's place must grow as it does: a fault would be our end. */
+	(void)*below;
+	if (munmap((void *)((uintptr_t)below & ~4095UL), 4096) < 0 || syscall(SYS_brk, end) != end)
+		_exit(1);
+	for (uint32_t i = 0; i < mail.count; i++) {
+		void *at = (void *)(uintptr_t)mail.errands[i].start;
+		size_t len = mail.errands[i].end - mail.errands[i].start;
+
+		if ((mail.errands[i].unmap ? munmap(at, len) : madvise(at, len, MADV_DONTNEED)) < 0)
+			_exit(1);
+	}
+	if (mail.stop)
+		kill(getpid(), SIGSTOP);
+	for (;;)
+		bear_in_seat(f, &own, &msg);
+}
+
+static void bear_seat(const struct forker *f, const struct forker_msg *msg, int sock)
+{
+	const struct forker_slot *t = &slots[msg->slot];
+	struct sys_clone_args a = { .flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID, .child_tid = (uint64_t)(uintptr_t)f->tid };
+	struct err e = { 0 };
+	long pid;
+
 	if (t->v2 >= 0) {
 		a.flags |= CLONE_INTO_CGROUP;
 		a.cgroup = (uint64_t)t->v2;
 	}
-	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
-	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
-	forker_jar(&j, msg->slot);
-	j.task_count = t->task_count;
-	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
-	if (step_point("guest-clone", &r.err) == 0) {
-		if (setns(g.jar.own[OWN_PID], CLONE_NEWPID) == 0)
-			pid = syscall(SYS_clone3, &a, sizeof(a));
-		if (pid == 0)
-			f->guest(&j, &g);
-		if (pid < 0)
-			err_sys(&r.err, "start the guest's process");
+	pid = syscall(SYS_clone3, &a, sizeof(a));
+	if (pid == 0)
+		seat_main(f, t, sock);
+	if (pid < 0) {
+		err_sys(&e, "start a seat");
+		say_failed(sock, &e);
 	}
-	if (pid < 0)
-		fd_send(fds[0], &r, sizeof(r), NULL, 0);
 }
+
+/* ---- requests ---- */
 
 void forker_serve(const struct forker *f)
 {
-	struct jar_report r = { .type = REPORT_READY };
+	struct jar_report r = { .type = REPORT_READY, .at_ns = f->seat && f->tid };
 	int listener = -1;
 
 	/* The /proc that the shelf has shows the host's processes: it was good for the start. */
 	if (sys_umount2("/proc", MNT_DETACH) < 0)
 		err_sys(&r.err, "detach /proc");
 	else
-		listener = hook_disabled("seccomp") ? eventfd(0, EFD_CLOEXEC) : seccomp_load_zygote(&r.err);
+		listener = hook_disabled("seccomp") ? eventfd(0, EFD_CLOEXEC) : f->seat ? seccomp_load_seat(&r.err) : seccomp_load_zygote(&r.err);
 	if (listener < 0) {
 		r.type = REPORT_ERROR;
 		fd_send(f->sock, &r, sizeof(r), NULL, 0);
@@ -123,6 +287,8 @@ void forker_serve(const struct forker *f)
 			clear_slot(&slots[msg.slot]);
 		else if (msg.op == FORKER_FORK && n == 1 + OWN_SPACES && slots[msg.slot].there)
 			bear(f, &msg, fds);
+		else if (msg.op == FORKER_SEAT && n == 1 && slots[msg.slot].there && f->seat && f->tid)
+			bear_seat(f, &msg, fds[0]);
 		else
 			_exit(1);
 		for (unsigned i = 0; i < n; i++)

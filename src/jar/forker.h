@@ -11,6 +11,10 @@ enum forker_op {
 	FORKER_SLOT = 1, /* descriptors: SLOT_SPACES, then `tasks` v1 cgroups, then the v2 one if `v2` */
 	FORKER_CLEAR,	 /* forget a slot: what is held here stays alive */
 	FORKER_FORK,	 /* a guest; descriptors: report, then OWN_SPACES */
+	FORKER_SEAT,	 /* a seat (jar/seat.h) for a slot; descriptors: its end of a socket to the keeper. It says REPORT_WAITING, at_ns is where its mail is */
+	FORKER_STOP,	 /* to a seat: it is traced, and may stop now */
+	FORKER_BEAR,	 /* to a seat: a guest; descriptors: OWN_PID. It keeps nothing of the jar, since it cannot let go of it while the guest lives: */
+	FORKER_ENTER,	 /* to that guest, over the seat's socket: as FORKER_FORK */
 };
 
 struct forker_msg {
@@ -20,7 +24,7 @@ struct forker_msg {
 };
 
 /*
- * Says REPORT_READY with the descriptor of its filter's listener first, then serves the keeper over `sock` until it is gone. Children are the
+ * Says REPORT_READY with the descriptor of its filter's listener first (at_ns: 1 when it can bear seats), then serves the keeper over `sock` until it is gone. Children are the
  * keeper's (CLONE_PARENT) and inherit the filter.
  *
  * It never comes back from a jar's pid namespace, into which its next child is to be born: the kernel would want rights over the host's.
@@ -28,6 +32,8 @@ struct forker_msg {
 struct forker {
 	int sock;
 	void (*guest)(struct jar *j, struct warm_guest *g); /* the child; never returns */
+	/* In a seat: it takes what its guests will need, and says what is the first byte below its stack: what is there when it grows. NULL: it bears none. */
+	volatile char *(*seat)(void);
 	void *tid; /* where the C library keeps the thread's number, NULL: nowhere */
 };
 

@@ -122,8 +122,9 @@ struct warm_guest {
 	int report;	      /* its end of a socket to the keeper */
 	struct warm_jar jar;
 	bool recycled;	      /* a guest was here before: prove that nothing of it is left */
+	bool seat;	      /* it has a seat's memory and cgroups (seat.h) */
 	bool interpreter;     /* signals are the interpreter's, nothing is executed */
-	void (*settle)(void); /* interpreter: what a fork leaves it to do; in its cgroups, before anything is dropped */
+	void (*settle)(void); /* interpreter: what a fork leaves it to do, when everything is dropped */
 	bool (*serves)(const struct feed_plan *plan); /* interpreter: whether this request can be served warm, now that its files are there */
 };
 

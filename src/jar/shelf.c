@@ -16,6 +16,7 @@
 #include "base/hook.h"
 #include "jar/maker.h"
 #include "jar/root.h"
+#include "jar/seat.h"
 #include "kernel/caps.h"
 #include "kernel/idmap.h"
 #include "kernel/landlock.h"
@@ -376,7 +377,7 @@ static int exec_python(const struct shelf_msg *msg, struct err *e)
 	/* What run_environment() gives to every Python; the last ones are gone before Python sees them. */
 	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
-			 HOOK_ENV NULL };
+			 HOOK_ENV msg->seats ? "BELLJAR_SEATS=1" : NULL, NULL };
 
 	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);
 	for (int i = 1; i < NSIG; i++)
@@ -428,6 +429,26 @@ static void on_forker(struct shelf *s, const struct shelf_msg *msg, int *fds)
 	}
 }
 
+/* In an empty network too, and with no descriptor but its socket. */
+static void on_restorer(struct shelf *s, const struct shelf_msg *msg, int *fds)
+{
+	struct err e = { 0 };
+	pid_t pid = bear(hook_disabled("netns") ? 0 : CLONE_NEWNET);
+
+	(void)s, (void)msg;
+	if (pid == 0) {
+		if (zygote_close(fds[0], &e) < 0) {
+			say_error(fds[0], &e);
+			_exit(1);
+		}
+		restorer_main(ZYGOTE_SOCK);
+	}
+	if (pid < 0) {
+		err_sys(&e, "start the restorer");
+		say_error(fds[0], &e);
+	}
+}
+
 /* ---- requests ---- */
 
 static void on_clear(struct shelf *s, const struct shelf_msg *msg, int *fds)
@@ -446,6 +467,7 @@ static const struct {
 	[SHELF_JAR] = { 1, 1, true, on_jar },
 	[SHELF_EXPORT] = { 3, 3, false, on_export },
 	[SHELF_FORKER] = { 1, 2, false, on_forker },
+	[SHELF_RESTORER] = { 1, 1, false, on_restorer },
 };
 
 void shelf_main(int sock, const struct jar_ids *ids)

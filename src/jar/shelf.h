@@ -28,6 +28,7 @@ enum shelf_op {
 	SHELF_JAR,	/* a jar; descriptors: init's end of its channel */
 	SHELF_EXPORT,	/* artifacts; descriptors: report, the data file system, where to write */
 	SHELF_FORKER,	/* a zygote; descriptors: its end of a socket to the keeper, for Python's also its library */
+	SHELF_RESTORER, /* of the seats (jar/seat.h); descriptors: its end of a socket to the keeper */
 	SHELF_OPS
 };
 
@@ -35,6 +36,7 @@ struct shelf_msg {
 	uint32_t op, slot;
 	uint32_t tasks, v2;	 /* SHELF_SLOT: which descriptors follow */
 	uint32_t python;	 /* SHELF_FORKER: of Python; else of nothing, for programs that are executed */
+	uint32_t seats;		 /* SHELF_FORKER: it is to bear seats */
 	uint64_t disk_bytes;	 /* SHELF_JAR */
 	uint32_t recycle;	 /* SHELF_JAR: it may have to prove that it is clean */
 	uint32_t inotify;	 /* SHELF_SLOT: instances that its guests may have */

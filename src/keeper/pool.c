@@ -17,6 +17,7 @@
 #include "base/hook.h"
 #include "jar/forker.h"
 #include "jar/root.h"
+#include "jar/seat.h"
 #include "jar/shelf.h"
 #include "keeper/pool_proto.h"
 #include "keeper/scan.h"
@@ -55,6 +56,7 @@
 #define ZYGOTES		2 /* POOL_EXEC, POOL_PYTHON */
 #define SLOTS_MAX	POOL_CEILING_MAX
 #define PENDING_MAX	(2 * POOL_CEILING_MAX)
+#define SEAT_FAILS	8
 #define INOTIFY_SHARE	128 /* what one creator of namespaces may have at least on any host */
 
 enum slot_state {
@@ -72,6 +74,18 @@ enum slot_state {
 	DYING,	  /* init was killed */
 	DEAD,	  /* kept: all is dead, the files are there */
 	EXPORTING,
+};
+
+/* Of a slot that serves Python (jar/seat.h). */
+enum seat_state {
+	SEAT_NONE,
+	SEAT_BIRTH, /* the zygote was asked for one */
+	SEAT_TAKEN, /* the restorer is to trace it */
+	SEAT_LEARN, /* and to learn what it is like */
+	SEAT_IDLE,
+	SEAT_BUSY,  /* it was asked for a guest */
+	SEAT_BACK,  /* its guest is dead, the restorer is to put it back */
+	SEAT_DYING, /* killed, not reaped */
 };
 
 struct run {
@@ -97,6 +111,14 @@ struct place {
 	/* the jar */
 	int own[OWN_SPACES], data;
 	pid_t init;
+	struct seat_end {
+		enum seat_state state;
+		int chan;
+		pid_t pid;	 /* 0: it has not said a word yet */
+		uint32_t zygote; /* whose child it is */
+		bool used;	 /* a program has run in it */
+		bool spent;	 /* its guest's memory cannot be told to be what it was: not again */
+	} seat;
 	/* the guest */
 	int report;
 	pid_t guest;
@@ -135,10 +157,17 @@ struct shelf_end {
 		int sock, listener; /* listener: of its filter, which all its guests have */
 		pid_t pid;	    /* known when it is ready */
 		bool ready;
+		bool seats;	    /* it can bear them */
 		unsigned tries;
 		unsigned barren;    /* guests one after the other that it could not bear */
 		uint64_t retry_ns;
 	} zygotes[ZYGOTES]; /* by enum pool_kind */
+	struct restorer_end {
+		int sock;
+		pid_t pid; /* known when it is ready */
+		unsigned tries;
+		unsigned failed; /* seats one after the other that came to nothing */
+	} restorer;
 };
 
 struct pool {
@@ -168,7 +197,7 @@ struct pool {
 static struct pool p;
 
 /* FROM_ZYGOTE and FROM_NOTIFY: index is shelf * ZYGOTES + kind. */
-enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT, FROM_NODE };
+enum source { FROM_FRONT, FROM_SIGNALS, FROM_SHELF, FROM_ZYGOTE, FROM_NOTIFY, FROM_CHAN, FROM_REPORT, FROM_NODE, FROM_SEAT, FROM_RESTORER };
 
 static void watch_fd(int fd, enum source from, unsigned index)
 {
@@ -429,6 +458,211 @@ static void start_jar(struct place *s)
 	close(end);
 }
 
+/* ---- seats ---- */
+
+static bool seats_wanted(const struct place *s)
+{
+	const struct shelf_end *h = &p.shelves[s->shelf];
+
+	/* Without a count of processes nobody could say that a guest's are all gone. */
+	return p.want.seats && h->restorer.pid && h->zygotes[POOL_PYTHON].ready && h->zygotes[POOL_PYTHON].seats && s->cg.dir[CGROUP_PIDS] >= 0 &&
+	       s->cg.dir[CGROUP_MEMORY] >= 0;
+}
+
+static void drop_seat(struct place *s)
+{
+	struct seat_end *t = &s->seat;
+
+	if (t->state == SEAT_NONE || t->state == SEAT_DYING)
+		return;
+	unwatch(&t->chan);
+	/* One that has not said a word yet ends when it does. */
+	t->state = t->pid ? SEAT_DYING : SEAT_NONE;
+	if (t->pid)
+		kill(t->pid, SIGKILL);
+}
+
+/* It came to nothing before it was of use. Where that happens again and again guests are forked as ever. */
+static void seat_failed(struct place *s, const struct err *e)
+{
+	struct shelf_end *h = &p.shelves[s->shelf];
+
+	drop_seat(s);
+	if (++h->restorer.failed != SEAT_FAILS)
+		return;
+	unwatch(&h->restorer.sock);
+	kill(h->restorer.pid, SIGKILL);
+	h->restorer.pid = 0;
+	notice(e);
+}
+
+static void ask_restorer(struct place *s, uint32_t op, uint64_t mail, enum seat_state next)
+{
+	struct restore_msg msg = { .op = op, .seat = s->index, .pid = s->seat.pid, .zygote = s->seat.zygote, .mail = mail };
+
+	s->seat.state = next;
+	/* One that is gone is noticed by its end. */
+	fd_send(p.shelves[s->shelf].restorer.sock, &msg, sizeof(msg), NULL, 0);
+}
+
+static void start_seat(struct place *s)
+{
+	struct zygote_end *z = &p.shelves[s->shelf].zygotes[POOL_PYTHON];
+	struct forker_msg msg = { .op = FORKER_SEAT, .slot = s->index };
+	struct err e = { 0 };
+	int end = -1;
+
+	s->seat.pid = 0;
+	s->seat.spent = s->seat.used = false;
+	s->seat.zygote = (uint32_t)z->pid;
+	if (make_channel(&s->seat.chan, &end, FROM_SEAT, (unsigned)(s - p.places), &e) < 0) {
+		seat_failed(s, &e);
+		return;
+	}
+	s->seat.state = SEAT_BIRTH;
+	fd_send(z->sock, &msg, sizeof(msg), &end, 1);
+	close(end);
+}
+
+/* Nobody is left in the group but the seat: the kernel's own count, which goes down when a process is reaped. */
+static bool alone_in_group(const struct place *s)
+{
+	char text[32];
+
+	return fd_read_file(s->cg.dir[CGROUP_PIDS], "pids.current", text, sizeof(text)) > 0 && strcmp(text, "1\n") == 0;
+}
+
+/*
+ * Between two guests, when the slot's next one is to be of `kind`. True when it can be started. Where a guest has ended but not its jar, what it has left
+ * behind may still use its memory: only a seat that is alone is touched.
+ */
+static bool seat_ready(struct place *s, uint32_t kind)
+{
+	struct seat_end *t = &s->seat;
+
+	if (((t->state == SEAT_BUSY || t->state == SEAT_IDLE) && t->spent) || (t->state == SEAT_BUSY && !alone_in_group(s)))
+		drop_seat(s);
+	if (t->state == SEAT_BUSY)
+		ask_restorer(s, RESTORE_BACK, 0, SEAT_BACK);
+	if (kind != POOL_PYTHON || !seats_wanted(s)) {
+		if (t->state == SEAT_IDLE)
+			drop_seat(s);
+		return t->state == SEAT_NONE;
+	}
+	if (t->state == SEAT_NONE)
+		start_seat(s);
+	return t->state == SEAT_IDLE;
+}
+
+static void on_seat(struct place *s)
+{
+	struct seat_end *t = &s->seat;
+	struct jar_report r;
+	unsigned n = 0;
+	pid_t pid = 0;
+	uid_t uid = 0;
+	ssize_t got = hear(t->chan, &r, NULL, 0, &n, &pid, &uid, true);
+	struct err e = { 0 };
+
+	if (t->state == SEAT_BIRTH && got >= (ssize_t)REPORT_SHORT && r.type == REPORT_WAITING && in_slot(&p.shelves[s->shelf].ids, uid) && is_alive(pid)) {
+		t->pid = pid;
+		ask_restorer(s, RESTORE_TAKE, r.at_ns, SEAT_TAKEN);
+		return;
+	}
+	/* The end of one that lived is told by SIGCHLD. */
+	if (t->state != SEAT_BIRTH) {
+		unwatch(&t->chan);
+		return;
+	}
+	if (got > 0 && r.type == REPORT_ERROR)
+		e = r.err;
+	else
+		err_set(&e, ERR_SETUP, "a seat ended while it was set up");
+	seat_failed(s, &e);
+}
+
+static void on_restorer(struct shelf_end *h, unsigned shelf)
+{
+	union {
+		struct jar_report report;
+		struct restore_answer answer;
+	} u;
+	struct forker_msg stop = { .op = FORKER_STOP };
+	struct err e = { 0 };
+	unsigned n = 0;
+	pid_t pid = 0;
+	uid_t uid = 0;
+	ssize_t got = fd_recv_from(h->restorer.sock, &u, sizeof(u), NULL, 0, &n, &pid, &uid, 0);
+
+	if (!h->restorer.pid && got == sizeof(u.report) && u.report.type == REPORT_READY && in_slot(&h->ids, uid) && is_alive(pid)) {
+		h->restorer.pid = pid;
+		return;
+	}
+	if (!h->restorer.pid || got != sizeof(u.answer)) {
+		if (!h->restorer.pid && got == sizeof(u.report) && u.report.type == REPORT_ERROR) {
+			err_received(&u.report.err);
+			notice(&u.report.err);
+		}
+		unwatch(&h->restorer.sock);
+		if (h->restorer.pid)
+			kill(h->restorer.pid, SIGKILL);
+		return;
+	}
+	for (unsigned i = 0; i < p.active; i++) {
+		struct place *s = &p.places[i];
+
+		if (s->shelf != shelf || s->index != u.answer.seat || s->seat.pid != u.answer.pid)
+			continue;
+		if (!u.answer.ok && (s->seat.state == SEAT_BACK || u.answer.why == RESTORE_AGAIN)) {
+			drop_seat(s);
+		} else if (!u.answer.ok && s->seat.state != SEAT_DYING) {
+			errno = u.answer.sys;
+			err_sys(&e, "use memory again (%u)", u.answer.why);
+			seat_failed(s, &e);
+		} else if (s->seat.state == SEAT_TAKEN) {
+			ask_restorer(s, RESTORE_LEARN, 0, SEAT_LEARN);
+			fd_send(s->seat.chan, &stop, sizeof(stop), NULL, 0);
+		} else if (s->seat.state == SEAT_LEARN || s->seat.state == SEAT_BACK) {
+			h->restorer.failed = 0;
+			s->seat.state = SEAT_IDLE;
+		}
+		return;
+	}
+}
+
+static void start_restorer(struct shelf_end *h)
+{
+	static struct shelf_msg msg = { .op = SHELF_RESTORER };
+	struct err e = { 0 };
+	int end = -1;
+
+	if (!p.want.seats || h->restorer.sock >= 0 || h->restorer.tries++ > ZYGOTE_TRIES)
+		return;
+	if (make_channel(&h->restorer.sock, &end, FROM_RESTORER, (unsigned)(h - p.shelves), &e) < 0) {
+		notice(&e);
+		return;
+	}
+	fd_send(h->u.sock, &msg, sizeof(msg), &end, 1);
+	close(end);
+}
+
+static void seat_exited(struct place *s)
+{
+	struct err e = { 0 };
+	bool before = s->seat.state == SEAT_TAKEN || s->seat.state == SEAT_LEARN;
+
+	unwatch(&s->seat.chan);
+	if (s->state == RUNNING)
+		watch_seat_gone(&s->watch);
+	s->seat.state = SEAT_NONE;
+	s->seat.pid = 0;
+	err_set(&e, ERR_SETUP, "a seat ended while it was set up");
+	if (before)
+		seat_failed(s, &e);
+}
+
+/* ---- guests ---- */
+
 static bool fits(const struct place *s, const struct run *r)
 {
 	return !s->bound || s->client == r->client;
@@ -481,7 +715,16 @@ static void start_guest(struct place *s, uint32_t kind)
 	s->ended_by = 0;
 	memset(&s->why, 0, sizeof(s->why));
 	set_state(s, FORKING);
-	fd_send(zygote_of(s, kind)->sock, &msg, sizeof(msg), fds, 1 + OWN_SPACES);
+	s->watch.seat = s->seat.state != SEAT_NONE;
+	if (kind == POOL_PYTHON && s->seat.state == SEAT_IDLE) {
+		s->seat.state = SEAT_BUSY;
+		msg.op = FORKER_BEAR;
+		fd_send(s->seat.chan, &msg, sizeof(msg), &s->own[OWN_PID], 1);
+		msg.op = FORKER_ENTER;
+		fd_send(s->seat.chan, &msg, sizeof(msg), fds, 1 + OWN_SPACES);
+	} else {
+		fd_send(zygote_of(s, kind)->sock, &msg, sizeof(msg), fds, 1 + OWN_SPACES);
+	}
 	close(fds[0]);
 }
 
@@ -564,7 +807,8 @@ static int set_disk(struct place *s, uint64_t bytes, struct err *e)
 
 static int set_limits(struct place *s, const struct jar_limits *l, struct err *e)
 {
-	struct cgroup_limits want = { l->memory_bytes, l->pids, l->cpus_milli };
+	/* The seat is in the group too. */
+	struct cgroup_limits want = { l->memory_bytes, l->pids + s->watch.seat, l->cpus_milli };
 
 	if (step_point("cgroup-limits", e) < 0)
 		return -1;
@@ -609,6 +853,9 @@ static bool go(struct place *s, struct run *r)
 	s->ended = false;
 	s->bound = true;
 	s->client = r->client;
+	s->seat.used = true;
+	if (r->flags & POOL_FRESH)
+		s->seat.spent = true;
 	if (set_limits(s, &r->limits, &e) < 0 || set_disk(s, r->limits.disk_bytes, &e) < 0) {
 		tell_failed(r->number, s, &e);
 		close_streams(r);
@@ -863,15 +1110,17 @@ static void release(struct place *s)
 	uint32_t kind = wanted_kind(s);
 
 	fd_close(&s->report);
-	s->recycle = again && kind != POOL_NODE && zygote_of(s, kind)->ready;
+	s->recycle = again && kind != POOL_NODE && zygote_of(s, kind)->ready && (s->seat.state != SEAT_BUSY || alone_in_group(s));
 	if (s->recycle)
-		start_guest(s, kind);
+		set_state(s, JARRED);
 	else
 		end_jar(s);
 }
 
 static bool suits(const struct place *s, const struct run *r)
 {
+	if (r->flags & POOL_FRESH && s->kind == POOL_PYTHON && s->seat.state == SEAT_BUSY && s->seat.used)
+		return false;
 	if (r->kind != POOL_NODE)
 		return s->kind == r->kind;
 	/* Without a memory cgroup the limit is one of those that are set at the start. */
@@ -972,6 +1221,7 @@ static void make_room(void)
 		taken[other - p.places] = true;
 		if (fits(other, r)) {
 			/* The jar is as new: only its guest goes. */
+			other->seat.spent = other->seat.spent || (r->flags & POOL_FRESH && other->seat.used);
 			other->evicted = true;
 			kill(other->guest, SIGKILL);
 		} else {
@@ -1114,11 +1364,15 @@ static void step_on(void)
 
 		if (s->state == BARE) {
 			if (s->retire || s->renew) {
+				drop_seat(s); /* it goes first: what it holds is the slot's */
+				if (s->seat.state != SEAT_NONE)
+					continue;
 				free_slot(s);
 				if (s->renew && !s->retire && !p.hold_ns)
 					start_slot(s);
 				s->retire = s->renew = false;
 			} else {
+				seat_ready(s, wanted_kind(s));
 				start_jar(s);
 			}
 		}
@@ -1127,10 +1381,10 @@ static void step_on(void)
 
 			if (hopeless(zygote_of(s, kind)))
 				kind = kind == POOL_PYTHON ? POOL_EXEC : POOL_PYTHON;
-			if (zygote_of(s, kind)->ready)
-				start_guest(s, kind);
-			else
+			if (!zygote_of(s, kind)->ready)
 				s->until_ns = clock_mono_ns() + STEP_LIMIT_NS;
+			else if (seat_ready(s, kind))
+				start_guest(s, kind);
 		}
 	}
 }
@@ -1315,6 +1569,25 @@ static struct place *interpreter_of(unsigned shelf, pid_t pid)
 	return NULL;
 }
 
+/*
+ * A call for whose sake a seat cannot be used again. Whoever becomes another program leaves its memory behind: the seat, which would keep it at the guest's cost, goes
+ * first, and the guest is its last user. A child of the guest has memory of its own.
+ */
+static void note(struct place *s, const struct seccomp_event *ev)
+{
+	if (!seccomp_is_start(ev)) {
+		s->seat.spent = true;
+	} else if (s->seat.state == SEAT_BUSY && s->guest && scan_group_of((pid_t)ev->pid) == s->guest) {
+		struct err e = { 0 };
+
+		drop_seat(s);
+		watch_seat_gone(&s->watch);
+		/* Its place among the processes is not the guest's. */
+		if (set_limits(s, &s->run.limits, &e) < 0)
+			end_guest(s, JAR_ENDED_CANCELLED);
+	}
+}
+
 /* A system call of the kill set. Which jar it was is told by the id that the process has on the host. */
 static void on_notify(int *listener, unsigned shelf)
 {
@@ -1343,6 +1616,12 @@ static void on_notify(int *listener, unsigned shelf)
 	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
 			s = &p.places[i];
+	if (seccomp_is_note(&ev)) {
+		if (s)
+			note(s, &ev);
+		seccomp_go_on(*listener, &ev);
+		return;
+	}
 	/* Of a caller that is gone nobody knows whose it was: an innocent jar is not ended for it. */
 	if (!s || s->state != RUNNING || !seccomp_still_waits(*listener, &ev))
 		return;
@@ -1403,6 +1682,10 @@ static void zygote_gone(struct zygote_end *z, const struct err *why)
 		e = *why;
 	else
 		err_set(&e, ERR_INTERNAL, "a zygote ended unexpectedly");
+	/* What seats have in common with their zygote is theirs alone now: a guest could change it unseen. */
+	for (unsigned i = 0; i < p.active; i++)
+		if (z == &p.shelves[p.places[i].shelf].zygotes[POOL_PYTHON])
+			p.places[i].seat.spent = true;
 	/* Guests that it was to bear do not come. Those that are there need it no more. */
 	for (unsigned i = 0; i < p.active; i++)
 		if (p.places[i].state == FORKING && zygote_of(&p.places[i], p.places[i].kind) == z)
@@ -1445,6 +1728,9 @@ static void shelf_gone(struct shelf_end *h, const struct err *why)
 			unwatch(&h->zygotes[k].sock);
 		end_zygote(&h->zygotes[k]);
 	}
+	unwatch(&h->restorer.sock);
+	if (h->restorer.pid)
+		kill(h->restorer.pid, SIGKILL);
 	h->retry_ns = clock_mono_ns() + ZYGOTE_RETRY_NS;
 }
 
@@ -1471,8 +1757,19 @@ static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 			init_exited(s);
 			return;
 		}
+		if (s->seat.pid == pid) {
+			seat_exited(s);
+			return;
+		}
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
+		if (p.shelves[i].restorer.pid == pid) {
+			p.shelves[i].restorer.pid = 0;
+			unwatch(&p.shelves[i].restorer.sock);
+			/* Its seats die with it, and say so. */
+			if (p.shelves[i].ready)
+				start_restorer(&p.shelves[i]);
+		}
 		for (int k = 0; k < ZYGOTES; k++)
 			if (p.shelves[i].zygotes[k].pid == pid)
 				zygote_gone(&p.shelves[i].zygotes[k], NULL);
@@ -1515,6 +1812,7 @@ static void start_zygote(struct shelf_end *h, int kind)
 	msg.op = SHELF_FORKER;
 	msg.slot = 0;
 	msg.python = kind == POOL_PYTHON;
+	msg.seats = p.want.seats && msg.python;
 	memcpy(msg.modules, p.modules, sizeof(msg.modules));
 	fd_send(h->u.sock, &msg, sizeof(msg), fds, 1 + msg.python);
 	close(fds[0]);
@@ -1534,6 +1832,7 @@ static void on_zygote(struct shelf_end *h, int kind)
 		z->listener = fd;
 		z->pid = pid;
 		z->ready = true;
+		z->seats = r.at_ns == 1;
 		watch_fd(fd, FROM_NOTIFY, (unsigned)((h - p.shelves) * ZYGOTES + kind));
 		for (unsigned i = 0; i < p.active; i++)
 			if (&p.shelves[p.places[i].shelf] == h)
@@ -1588,6 +1887,7 @@ static void on_shelf(struct shelf_end *h)
 
 	if (got > 0 && r.type == REPORT_READY && !h->ready) {
 		h->ready = true;
+		start_restorer(h);
 		for (int k = 0; k < ZYGOTES; k++)
 			start_zygote(h, k);
 		return;
@@ -1650,7 +1950,7 @@ static unsigned shelves_wanted(void)
 static void init_place(struct place *s)
 {
 	memset(s, 0, sizeof(*s));
-	s->chan = s->report = s->data = -1;
+	s->chan = s->report = s->data = s->seat.chan = -1;
 	for (int i = 0; i < SLOT_SPACES; i++)
 		s->spaces[i] = -1;
 	for (int i = 0; i < OWN_SPACES; i++)
@@ -1670,7 +1970,7 @@ static int open_pool(struct err *e)
 	for (unsigned i = 0; i < count; i++) {
 		struct shelf_end *h = &p.shelves[i];
 
-		*h = (struct shelf_end){ .u.sock = -1 };
+		*h = (struct shelf_end){ .u.sock = -1, .restorer.sock = -1 };
 		for (int k = 0; k < ZYGOTES; k++)
 			h->zygotes[k].sock = h->zygotes[k].listener = -1;
 		if (slot_claim(&h->ids, p.run_dir, e) < 0)
@@ -2107,6 +2407,14 @@ static void serve(void)
 				if (s->streams[3] >= 0)
 					on_node(s);
 				break;
+			case FROM_SEAT:
+				if (s->seat.chan >= 0)
+					on_seat(s);
+				break;
+			case FROM_RESTORER:
+				if (p.shelves[index].restorer.sock >= 0)
+					on_restorer(&p.shelves[index], index);
+				break;
 			}
 		}
 		/* Last: what they said before they died explains it. */
@@ -2126,12 +2434,16 @@ static void cleanup(void)
 			kill(s->init, SIGKILL);
 		if (s->guest)
 			kill(s->guest, SIGKILL);
+		if (s->seat.pid)
+			kill(s->seat.pid, SIGKILL);
 		cgroup_kill(&s->cg);
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
 		for (int k = 0; k < ZYGOTES; k++)
 			if (p.shelves[i].zygotes[k].pid)
 				kill(p.shelves[i].zygotes[k].pid, SIGKILL);
+		if (p.shelves[i].restorer.pid)
+			kill(p.shelves[i].restorer.pid, SIGKILL);
 		u1_stop(&p.shelves[i].u);
 	}
 	for (unsigned i = 0; i < p.place_count; i++) {

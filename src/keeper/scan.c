@@ -46,6 +46,11 @@ bool scan_in_range(pid_t pid, struct idmap_range uids)
 	return uid >= uids.start && uid < (uint64_t)uids.start + uids.count;
 }
 
+pid_t scan_group_of(pid_t thread)
+{
+	return (pid_t)read_key(thread, "status", "\nTgid:");
+}
+
 /* pidfd_info of Linux 6.13: what /proc says in a file each. */
 struct info {
 	uint64_t mask, cgroup;

@@ -19,6 +19,8 @@ struct scan {
 pid_t scan_pidfd(int pidfd);
 /* True when the process runs under an id of the range, or is gone. */
 bool scan_in_range(pid_t pid, struct idmap_range uids);
+/* The process that a thread belongs to; -1: gone. */
+pid_t scan_group_of(pid_t thread);
 /* CPU time and largest memory of a process that lives, as its parent would hear of them at its end. */
 void scan_usage(pid_t pid, uint64_t *cpu_ns, uint64_t *maxrss_bytes);
 /* Both of the process behind a pidfd. */

@@ -20,6 +20,15 @@ int watch_check(const struct jar_limits *l, struct err *e)
 	return 0;
 }
 
+static void read_counters(const struct watch *w, bool now, struct cgroup_counters *c)
+{
+	cgroup_read(w->cg, w->host, now, c);
+	if (w->seat && c->pids_peak)
+		c->pids_peak--;
+	if (w->seat && c->pids_now)
+		c->pids_now--;
+}
+
 void watch_base(struct watch *w, bool reused)
 {
 	/* Before the first guest every counter is zero. */
@@ -27,7 +36,7 @@ void watch_base(struct watch *w, bool reused)
 	w->reused = reused;
 	if (!reused)
 		return;
-	cgroup_read(w->cg, w->host, false, &w->base);
+	read_counters(w, false, &w->base);
 	w->peaks_reset = cgroup_reset_peaks(w->cg, w->host);
 }
 
@@ -99,7 +108,7 @@ static uint32_t look_at_tree(struct watch *w)
 
 	if (w->cg->dir[CGROUP_MEMORY] >= 0) {
 		if (w->reused) {
-			cgroup_read(w->cg, w->host, true, &c);
+			read_counters(w, true, &c);
 			max_of(&w->polled_memory_peak, c.memory_now_bytes);
 			max_of(&w->polled_pids_peak, c.pids_now);
 		}
@@ -132,6 +141,19 @@ uint32_t watch_tick(struct watch *w, uint64_t now)
 	return why;
 }
 
+void watch_seat_gone(struct watch *w)
+{
+	struct cgroup_counters c;
+
+	if (!w->seat)
+		return;
+	/* Until now one of those that were counted was not the guest's. */
+	cgroup_read(w->cg, w->host, false, &c);
+	w->seat = false;
+	w->base.pids_peak = c.pids_peak;
+	max_of(&w->polled_pids_peak, minus(c.pids_peak, 1));
+}
+
 uint64_t watch_next(const struct watch *w)
 {
 	uint64_t next = w->deadline_ns;
@@ -150,7 +172,7 @@ void watch_exited(struct watch *w, const struct jar_evidence *how, uint32_t ende
 	struct cgroup_counters c;
 
 	/* Counters first, while they are about this guest alone. */
-	cgroup_read(w->cg, w->host, w->reused && !w->peaks_reset, &c);
+	read_counters(w, w->reused && !w->peaks_reset, &c);
 	look_at_disk(w);
 	w->ev.ended_by = ended_by;
 	w->ev.ended_ns = how->ended_ns;

@@ -13,6 +13,7 @@ struct watch {
 	int data;	  /* the jar's writable file system, -1: not known yet */
 	pid_t guest_pid;
 	bool started;
+	bool seat;	  /* one process of the cgroup is not the guest's (jar/seat.h) */
 	bool reused;	  /* the cgroup has counted another guest before */
 	struct jar_limits limits;
 	struct jar_evidence ev;
@@ -31,6 +32,8 @@ void watch_begin(struct watch *w, const struct jar_limits *limits, uint64_t setu
 void watch_started(struct watch *w, uint64_t at_ns);
 /* Looks at clocks and counters. enum jar_ended: why the guest is to be ended now, else JAR_ENDED_ITSELF (0). */
 uint32_t watch_tick(struct watch *w, uint64_t now);
+/* The seat is gone while its guest goes on. */
+void watch_seat_gone(struct watch *w);
 /* When to look again; 0: never. */
 uint64_t watch_next(const struct watch *w);
 /* The main process has ended: fills w->ev. `how` holds code, status, ended_ns and the resource usage; `ended_by` is what we decided. */

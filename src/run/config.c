@@ -65,7 +65,7 @@ const struct opt config_pool_opts[] = {
 	{ "floor", 0, "N", NULL, OPT_U64, AT(floor), NULL, 1, 256, 0, "jars kept ready at least" },
 	{ "ceiling", 0, "N", NULL, OPT_U64, AT(ceiling), NULL, 1, 256, 0, "jars at most" },
 	{ "zygotes", 0, "N", NULL, OPT_U64, AT(zygotes), NULL, 1, 64, 0, "warmed interpreters" },
-	{ "recycle", 0, NULL, NULL, OPT_FLAG, AT(recycle), NULL, 0, 0, 0, "a jar that is proven clean serves the same client again" },
+	{ "recycle", 0, NULL, NULL, OPT_FLAG, AT(recycle), NULL, 0, 0, 0, "a jar that is proven clean, and Python's memory put back to what it was, serve the same client again" },
 	{ "preload", 0, "MODULE", NULL, OPT_LIST, AT(preload), NULL, 0, 0, 0, "modules that a zygote imports before any request" },
 	{ .name = NULL },
 };

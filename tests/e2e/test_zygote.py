@@ -133,6 +133,8 @@ class Parts:
         outside = {p: st for p, st in all_.items() if st[2] == self.keeper and not in_jar(p) and user_namespace(p) not in (own, "")}
         self.shelves = {}
         for p, st in outside.items():
+            if "seat" in st[0] or "restore" in st[0]:
+                continue  # they are no zygotes: tests/e2e/test_seats.py
             kind = "python" if st[0].startswith("python3") else "forker" if "forker" in st[0] else "maker"
             self.shelves.setdefault(user_namespace(p), {})[kind] = p
         self.jars = {p: st for p, st in all_.items() if in_jar(p)}

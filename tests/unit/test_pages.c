@@ -99,7 +99,7 @@ static int forks(void)
 	}
 	if (madvise(wiped, 4 * PAGE, MADV_WIPEONFORK) < 0 || madvise(left_out, 4 * PAGE, MADV_DONTFORK) < 0)
 		return 98;
-	pages_settle(true);
+	pages_settle(true, false);
 	if (!image(plain, &in) || !in)
 		return 1;
 	if (!is_all(plain, 0x5a, 4 * PAGE) || !is_all(wiped, 0x5a, 4 * PAGE) || !is_all(left_out, 0x5a, 4 * PAGE))
@@ -121,7 +121,7 @@ static int sparse(void)
 
 	both_ends[0] = both_ends[256 * MB - 1] = 1;
 	memset(stack + 64 * MB - 4 * PAGE, 1, 4 * PAGE);
-	pages_settle(true);
+	pages_settle(true, false);
 	if (image(stack + 64 * MB - PAGE, &in) > 32 * MB)
 		return 1;
 	if (!in)
@@ -150,7 +150,7 @@ static int behind_the_end(void)
 	*p = 1;
 	if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) < 0)
 		return 98;
-	pages_settle(true);
+	pages_settle(true, false);
 	if (!image(p, &in) || !in)
 		return 1;
 	grown = mremap(p, PAGE, 64 * MB, MREMAP_MAYMOVE);

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With --recycle the memory of a warm Python serves the same client's next run, put back to what it was (src/jar/seat.h).
+
+What a run leaves in it, or does to it, the next one does not find: a list of such things, and a look (LOOK) that sees each of them. That the look would see them is
+shown by a build in which nothing is put back, and within one run.
+"""
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import Batch, descendants, need_batch, seconds, stat_of, wait_until
+
+REPO = Path(__file__).resolve().parents[2]
+HOOKS = REPO / "build-hooks" / "belljar"
+LIMITS = {"wall_ms": int(seconds(20) * 1000), "memory_bytes": 256 << 20}
+
+LIBC = "import ctypes; L = ctypes.CDLL(None, use_errno=True); L.syscall.restype = ctypes.c_long\nV = ctypes.c_void_p\ns = lambda *a: L.syscall(*[V(x) for x in a])\n"
+
+# What the next one could find: printed as one object.
+LOOK = LIBC + r"""
+import builtins, gc, json, os, re, signal, sys, threading
+maps = [l.split() for l in open('/proc/self/maps')]
+status = dict(l.split(':', 1) for l in open('/proc/self/status'))
+text = next(int(m[0].split('-')[0], 16) for m in maps if 'x' in m[1])
+heap = [m for m in maps if m[-1] == '[heap]'][-1][0].split('-')
+pages = lambda a: ctypes.string_at(a, 4096)
+look = {
+    'builtins': sorted(dir(builtins)), 'modules': 'planted' in sys.modules, 'small': [257 - 256, 5, 2 + 2, True, None], 'path': sys.path, 'hooks': len(sys.meta_path),
+    'environ': dict(os.environ), 'getenv': str(ctypes.cast(L.getenv(b'PLANTED'), V).value), 'umask': os.umask(0o22), 'cwd': os.getcwd(),
+    'signals': [str(signal.getsignal(n)) for n in range(1, 32)], 'status': {k: status[k] for k in ('SigBlk', 'SigIgn', 'SigCgt', 'Threads', 'VmLck', 'CoreDumping', 'THP_enabled', 'NoNewPrivs', 'Seccomp', 'Name')},
+    'maps': [(m[0], m[1], m[2], m[4]) for m in maps if m[-1] not in ('[stack]', '[heap]') and 'python3' not in m[-1]][:400] and len([m for m in maps if 'memfd' in m[-1]]),
+    'text': hash(pages(text)) == hash(pages(text)) and sum(pages(text + 0x20000)), 'prctl': [s(157, n, 0, 0, 0, 0) for n in (3, 39, 42, 66, 79)], 'nice': os.getpriority(os.PRIO_PROCESS, 0),
+    'pkey': s(330, 0, 0), 'membarrier': s(324, 1 << 9, 0, 0), 'files': sorted(os.listdir('/workspace')), 'tmp': os.listdir('/tmp'), 'fds': sorted(os.listdir('/proc/self/fd')),
+    'threads': threading.active_count(), 'recursion': sys.getrecursionlimit(), 'gc': gc.get_threshold(), 'trace': str(sys.gettrace()), 'codec': sys.getdefaultencoding(),
+    'policy': s(239, 0, 0, 0, 0, 0), 'brk': s(12, 0) & 0xfff, 'limits': [__import__('resource').getrlimit(n) for n in range(16)], 'timer': signal.getitimer(signal.ITIMER_REAL),
+    'affinity': len(os.sched_getaffinity(0)), 'scheduler': os.sched_getscheduler(0), 'planted': [o for o in gc.get_objects() if type(o) is dict and 'planted-here' in o] != [],
+    'peak': int(__import__('resource').getrusage(0).ru_maxrss > 120000), 'dumpable': s(157, 3, 0, 0, 0, 0), 'slack': s(157, 30, 0, 0, 0, 0), 'subreaper': 0,
+    'fork': os.waitpid(p, 0)[1] if (p := os.fork()) else os._exit(len([1, 2, 3]) - 3),
+}
+print(json.dumps(look, default=str))
+"""
+
+PLANTS = {
+    # Not at the end that Python makes of it, which would clear much of it away.
+    "a builtin": "import builtins, os; builtins.planted = 1; os._exit(0)",
+    "a changed builtin": "import builtins, os; builtins.len = lambda x: 7; builtins.sorted = None; os._exit(0)",
+    "a module": "import os, sys, types; sys.modules['planted'] = types.ModuleType('planted'); os._exit(0)",
+    "a finder": "import os, sys; sys.meta_path.insert(0, 7); sys.path.append('planted'); os._exit(0)",
+    "the number five": LIBC + "ctypes.memset(id(5) + 24, 9, 4)",
+    "what None is counted": LIBC + "ctypes.memset(id(None), 0x7f, 4)",
+    "the environment": "import os; os.environ['PLANTED'] = 'x'; os._exit(0)",
+    "the C library's environment": LIBC + "L.setenv(b'PLANTED', b'x', 1)",
+    "signals": "import signal, os\nfor n in (2, 10, 12, 15): signal.signal(n, signal.SIG_IGN)\nsignal.pthread_sigmask(0, [10, 12]); signal.setitimer(signal.ITIMER_REAL, 500)",
+    "process attributes": "import os, sys, gc; os.umask(0); os.nice(3); sys.setrecursionlimit(77777); gc.set_threshold(1, 1, 1); os.chdir('/tmp')",
+    "files": "open('left', 'w').write('x'); open('/tmp/left', 'w').write('x'); open('/dev/shm/left', 'w').write('x')",
+    "open files": "import os; [os.dup2(os.open('/etc/passwd', 0), n) for n in range(20, 60)]",
+    "much memory": "x = bytearray(150 << 20); x[::4096] = b'x' * len(x[::4096])",
+    "a dictionary": "import gc, ctypes; d = {'planted-here': 1}; ctypes.pythonapi.Py_IncRef(ctypes.py_object(d)); gc.freeze(); import os; os._exit(0)",
+    "changed program text": LIBC + "m = next(l for l in open('/proc/self/maps') if 'xp' in l); a = int(m.split('-')[0], 16) + 0x20000\n"
+                                   "L.mprotect(V(a), 4096, 7); ctypes.memset(a, 0x90, 4096); L.mprotect(V(a), 4096, 5); import os; os._exit(0)",
+    "changed text in a huge page": LIBC + "m = next(l for l in open('/proc/self/maps') if 'xp' in l); a = int(m.split('-')[0], 16) + 0x20000\n"
+                                          "L.mprotect(V(a), 4096, 7); ctypes.memset(a, 0x90, 64); s(28, a & ~0x1fffff, 2 << 20, 25); L.mprotect(V(a), 4096, 5); import os; os._exit(0)",
+    "text that is not there": LIBC + "m = next(l for l in open('/proc/self/maps') if 'xp' in l); a = int(m.split('-')[0], 16)\ns(28, a + 0x20000, 4096, 4)",
+    "changed constants of a library": LIBC + "m = [l for l in open('/proc/self/maps') if 'r--p' in l and 'memfd' in l][0]; a = int(m.split('-')[0], 16)\n"
+                                             "assert L.mprotect(V(a), 4096, 3) == 0; ctypes.memset(a, 0x55, 4096); L.mprotect(V(a), 4096, 1); import os; os._exit(0)",
+    "a library's data": LIBC + "m = [l for l in open('/proc/self/maps') if 'rw-p' in l and 'memfd' in l]\nfor l in m[3:]:\n    a, b = [int(x, 16) for x in l.split()[0].split('-')]\n"
+                               "    s(28, a, b - a, 4)\nimport os; os._exit(0)",
+    "all of it over and over": LIBC + "import os\nm = [l for l in open('/proc/self/maps') if 'rw-p' in l and ('memfd' in l or 'heap' in l)]\n"
+                                      "for l in m:\n    a, b = [int(x, 16) for x in l.split()[0].split('-')]\n    n = min(b - a, 65536)\n    if b - a > 1 << 19: ctypes.memset(b - n, 0x41, n)\n    os.write(1, b'')\nos._exit(0)",
+    "other memory in its place": LIBC + "m = [l for l in open('/proc/self/maps') if 'rw-p' in l and 'memfd' in l][-1]\na, b = [int(x, 16) for x in m.split()[0].split('-')]\n"
+                                        "L.mmap.restype = V; L.mmap(V(a), b - a, 3, 0x32, -1, 0); import os; os._exit(0)",
+    "shared memory in its place": LIBC + "m = [l for l in open('/proc/self/maps') if 'rw-p' in l and '[heap]' in l][-1]\na, b = [int(x, 16) for x in m.split()[0].split('-')]\n"
+                                         "L.mmap.restype = V; L.mmap(V(b - 4096), 4096, 3, 0x31, -1, 0); import os; os._exit(0)",
+    "anonymous memory anew": LIBC + "import os\nm = [l for l in open('/proc/self/maps') if 'rw-p' in l and l.split()[4] == '0' and len(l.split()) == 5]\n"
+                                    "for l in m:\n    a, b = [int(x, 16) for x in l.split()[0].split('-')]\n    if b - a > 1 << 20:\n        L.mmap.restype = V; L.mmap(V(a), b - a, 3, 0x32, -1, 0); ctypes.memset(a, 0x41, b - a)\n        os._exit(0)",
+    "a little more heap": LIBC + "b = s(12, 0); s(12, b + 24); import os; os._exit(0)",
+    "much more heap": LIBC + "b = s(12, 0); s(12, b + (8 << 20)); ctypes.memset(b, 0x41, 8 << 20); import os; os._exit(0)",
+    "a deep stack": "import sys; sys.setrecursionlimit(10 ** 6); f = lambda n: n and f(n - 1)\nimport threading; f(9000)",
+    "locked memory": LIBC + "print(s(151, 3), s(149, id(5) & ~4095, 4096))",
+    "no huge pages": LIBC + "s(157, 41, 1, 0, 0, 0)",
+    "no executable memory": LIBC + "s(157, 65, 1, 0, 0, 0)",
+    "a protection key": LIBC + "k = s(330, 0, 0); print(k)",
+    "execute-only memory": LIBC + "L.mmap.restype = V; print(L.mmap(V(0), 4096, 4, 0x22, -1, 0))",
+    "what a fork leaves out": LIBC + "m = [l for l in open('/proc/self/maps') if 'rw-p' in l and '[heap]' in l][-1]\na, b = [int(x, 16) for x in m.split()[0].split('-')]\nprint(s(28, a, b - a, 18), s(28, a, b - a, 10))",
+    "a registration": LIBC + "print(s(324, 1 << 4, 0, 0))",
+    "not dumpable": LIBC + "s(157, 4, 0, 0, 0, 0)",
+    "a name": LIBC + "L.prctl(15, b'planted', 0, 0, 0)",
+    "threads at its end": "import threading, time, os\nfor i in range(5): threading.Thread(target=lambda: [time.sleep(0.0001) for _ in iter(int, 1)], daemon=True).start()\ntime.sleep(0.01); os._exit(0)",
+    "a child that shares its memory": LIBC + "import os\ncode = b'\\xb8\\x38\\x00\\x00\\x00\\xbf\\x11\\x01\\x00\\x00\\x0f\\x05'\n"
+                                             "L.mmap.restype = V; st = L.mmap(V(0), 1 << 16, 3, 0x22, -1, 0); f = ctypes.CFUNCTYPE(ctypes.c_int, V)(lambda a: 0)\n"
+                                             "L.clone.restype = ctypes.c_int; pid = L.clone(L.pause, V(st + 65536), 0x100, V(0)); print(pid > 0, flush=True); os._exit(0)",
+    "a crash": LIBC + "ctypes.string_at(8)",
+    "an abort": "import os; os.abort()",
+    "another program in its place": "import os; os.execv('/bin/true', ['true'])",
+    "a thread that becomes another program": "import os, threading; threading.Thread(target=lambda: os.execv('/bin/true', ['true'])).start(); import time; time.sleep(5)",
+    "children": "import os, time\nfor i in range(5):\n    if os.fork() == 0: time.sleep(60)",
+    "killed by its limit": "x = []\nwhile True: x.append(bytearray(1 << 20))",
+    "sys.exit": "import sys; sys.exit(3)",
+}
+# What of them shows when nothing is put back: the rest is new with every process, or ends the memory's use by itself.
+SHOWN = ["a builtin", "a changed builtin", "the environment", "the number five"]
+
+
+def seats(batch):
+    return {p for p, st in descendants(batch.p.pid).items() if "seat" in st[0] and st[1] not in "ZX"}
+
+
+def start(**env):
+    need_batch()
+    b = Batch("-j", "1", "--recycle", env=env or None)
+    if not wait_until(lambda: b.run(py("print(1)"))["start"] == "warm" and seats(b), 15, 0.1):
+        b.gone()
+        pytest.skip("no seats here: no memory or pids cgroup, or a kernel before 6.7")
+    return b
+
+
+def py(code, **more):
+    return {"language": "python", "code": code, "limits": LIMITS, **more}
+
+
+@pytest.fixture
+def batch():
+    b = start()
+    with b:
+        yield b
+        assert b.close() == 0
+
+
+def first_look(b):
+    """What the look sees in memory that nobody had before."""
+    r = b.run(py(LOOK))
+    assert r["status"] == "completed" and r["exit_code"] == 0, r
+    return json.loads(r["stdout"])
+
+
+def changes(b, usual, runs, **more):
+    """What the next runs see otherwise: by what they were to see."""
+    seen = {}
+    for _ in range(runs):
+        r = b.run({**py(LOOK), **more})
+        if r["exit_code"] != 0:
+            seen["end"] = (r["exit_code"], r["signal"], r["stderr"][-300:])
+            continue
+        now = json.loads(r["stdout"])
+        seen.update({k: (usual[k], now[k]) for k in usual if now[k] != usual[k]})
+    return seen
+
+
+def test_memory_is_used_again(batch):
+    """Runs of one client come and go, its seats stay."""
+    batch.run(py("print(1)"))
+    assert wait_until(lambda: len(seats(batch)) >= 4, 10), seats(batch)
+    batch.run(py("print(1)"))
+    before = seats(batch)
+    for _ in range(30):
+        assert batch.run(py("print(2)"))["stdout"] == "2\n"
+    assert len(before & seats(batch)) >= len(before) - 1, (before, seats(batch))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_nothing_is_left(batch, part):
+    """Each in as many runs as there are seats, so that each of them has had it; then a look into all of them."""
+    usual, left = first_look(batch), {}
+    for what in list(PLANTS)[part::4]:
+        for _ in range(5):
+            r = batch.run(py(PLANTS[what]))
+            assert r["status"] and "AssertionError" not in r["stderr"], (what, r)
+        seen = changes(batch, usual, 8)
+        if seen:
+            left[what] = seen
+    assert not left, left
+
+
+def test_the_look_sees_what_is_left():
+    """The same, where memory is not put back: then it is all there."""
+    if not HOOKS.exists():
+        pytest.skip("no build-hooks: make hooks")
+    unseen = []
+    for what in SHOWN:
+        b = None
+        try:
+            harness_binary, harness.BELLJAR = harness.BELLJAR, HOOKS
+            b = Batch("-j", "1", "--recycle", env={"BELLJAR_UNSAFE_DISABLE": "restore_pages"})
+        finally:
+            harness.BELLJAR = harness_binary
+        with b:
+            # As soon as its memory is another's nothing may work any more: what matters is that this is seen.
+            usual = first_look(b)
+            for _ in range(6):
+                b.run(py(PLANTS[what], limits={"wall_ms": 1500}))
+            if not changes(b, usual, 6, limits={"wall_ms": 1500}):
+                unseen.append(what)
+    assert not unseen, unseen
+
+
+def test_random_numbers_are_its_own(batch):
+    code = "import random, secrets, uuid, os; print(random.random(), secrets.token_hex(8), uuid.uuid4(), os.urandom(4).hex())"
+    got = [batch.run(py(code))["stdout"].split() for _ in range(20)]
+    for column in zip(*got):
+        assert len(set(column)) == 20, column
+
+
+def test_processes_are_counted_without_the_seat(batch):
+    r = batch.run(py("print(1)"))
+    assert r["pids_peak"] == 1, r
+    code = ("import os, time\nn = 0\ntry:\n    while n < 50:\n        if os.fork() == 0:\n            time.sleep(30)\n        n += 1\nexcept OSError: pass\nprint(n)")
+    r = batch.run(py(code, limits={**LIMITS, "pids": 8}))
+    assert r["stdout"] == "7\n" and "pids" in r["limits_hit"] and r["pids_peak"] == 8, r
+
+
+def test_memory_ends_in_oom_and_the_next_run_is_well(batch):
+    for _ in range(6):
+        r = batch.run(py("x = []\nwhile True: x.append(bytearray(1 << 20))", limits={**LIMITS, "memory_bytes": 40 << 20}))
+        assert (r["status"], r["oom_kills"]) != ("timeout", 0) and r["oom_kills"] >= 1, r
+        assert batch.run(py("print(1)"))["stdout"] == "1\n"
+
+
+def test_clients_do_not_share_a_seat():
+    """Two slots, a new client with each run: the seat of whoever had the slot before is gone."""
+    need_batch()
+    folder = harness.BASE / "few-slots" / "belljar"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text("pool: {floor: 1, ceiling: 1, zygotes: 1}\n")
+    with Batch("-j", "1", "--recycle", env={"XDG_CONFIG_HOME": folder.parent}) as b:
+        seen = set()
+        for i in range(12):
+            r = b.run(py("import builtins, os\nprint(hasattr(builtins, 'planted'), flush=True); builtins.planted = 1; os._exit(0)", client=f"c{i}"))
+            assert r["stdout"] == "False\n", r
+            seen |= seats(b)
+        assert len(seen) >= 8, seen
+        assert b.close() == 0
+
+
+def killed_while_at_work(b, name):
+    """Somebody kills those of this name, again and again; every run ends, and nothing hangs."""
+    def victims():
+        return [p for p, st in descendants(b.p.pid).items() if name in st[0] and st[1] not in "ZX"]
+
+    for i in range(12):
+        line = b.send(py("import time; time.sleep(0.03); print(1)"))
+        for p in victims():
+            try:
+                os.kill(p, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        r = b.get(line, 30)
+        assert r is not None and (r["stdout"] == "1\n" or r["status"] in ("error", "killed", "failed")), r
+    assert wait_until(lambda: b.run(py("print(2)"))["stdout"] == "2\n", 10)
+
+
+@pytest.mark.parametrize("name", ["belljar-seat", "belljar-restore"])
+def test_the_end_of(name):
+    b = start()
+    with b:
+        killed_while_at_work(b, name)
+        assert b.close() == 0
+
+
+def test_a_seat_dies_with_its_restorer():
+    """It must never go on with a guest's memory: not even when nobody is left who would stop it."""
+    b = start()
+    with b:
+        line = b.send(py("import time; time.sleep(1.5); print(1)"))
+        assert wait_until(lambda: seats(b), 5)
+        before = seats(b)
+        for p, st in descendants(b.p.pid).items():
+            if "restore" in st[0]:
+                os.kill(p, signal.SIGKILL)
+        assert wait_until(lambda: not (before & seats(b)), 5), before & seats(b)
+        assert b.get(line)["stdout"] == "1\n"
+        assert b.close() == 0
+
+
+def test_who_traces_whom(batch):
+    """Every seat is traced by a restorer, which may do nothing else; neither has anything of the host."""
+    batch.run(py("print(1)"))
+    assert wait_until(lambda: seats(batch), 10)
+    field = lambda p, k: next(l.split()[1:] for l in Path(f"/proc/{p}/status").read_text().splitlines() if l.startswith(k + ":"))
+    for p in seats(batch):
+        tracer = int(field(p, "TracerPid")[0])
+        assert "restore" in stat_of(tracer)[0]
+        assert field(p, "CapEff") == ["0000000000240000"] and field(p, "Uid")[0] != "0" and field(p, "NoNewPrivs") == ["1"]
+        assert field(tracer, "CapEff") == ["0000000000080000"] and field(tracer, "CapBnd") == ["0000000000000000"] and field(tracer, "Uid")[0] != "0"
+        assert os.readlink(f"/proc/{tracer}/root") == "/proc" and field(tracer, "NoNewPrivs") == ["1"]
+
+
+def test_text_is_sealed(batch):
+    """Python's own text is a copy in huge pages, of which no page could be told from another's: nobody can change it."""
+    code = LIBC + "m = next(l for l in open('/proc/self/maps') if 'xp' in l); a = int(m.split('-')[0], 16)\nprint(L.mprotect(V(a), 4096, 7), s(28, a, 4096, 4), L.munmap(V(a), 4096))"
+    assert batch.run(py(code))["stdout"] == "-1 -1 -1\n"
+
+
+def test_a_stack_that_does_not_grow(batch):
+    """Other memory in the stack's place looks the same in a list of mappings."""
+    deep = "import sys; sys.setrecursionlimit(10 ** 6)\nclass A:\n    def __getattr__(self, n): return getattr(self, n + 'a') if len(n) < 1500 else 7\nprint(A().a)"
+    plant = LIBC + ("import threading, os\ndef f():\n    m = next(l for l in open('/proc/self/maps') if '[stack]' in l); a, b = [int(x, 16) for x in m.split()[0].split('-')]\n"
+                    "    L.mmap.restype = V; L.mmap(V(a), b - a, 3, 0x32, -1, 0); os._exit(0)\nt = threading.Thread(target=f); t.start(); t.join()")
+    want = batch.run(py(deep))
+    assert want["stdout"] == "7\n", want
+    for _ in range(8):
+        batch.run(py(plant))
+    for _ in range(10):
+        r = batch.run(py(deep))
+        assert r["stdout"] == "7\n", r
+
+
+def test_what_it_had_is_not_charged_to_the_next(batch):
+    """Pages that only one run wrote to are given back; so are the marks of how much it had."""
+    probe = "import resource; print(resource.getrusage(0).ru_maxrss, next(l for l in open('/proc/self/status') if 'VmHWM' in l).split()[1])"
+    before = batch.run(py(probe))
+    for _ in range(6):
+        batch.run(py(LIBC + "m = [l for l in open('/proc/self/maps') if 'rw-p' in l and 'memfd' in l]\nfor l in m:\n    a, b = [int(x, 16) for x in l.split()[0].split('-')]\n"
+                            "    for at in range(a, b, 4096): ctypes.memset(at + 8, ctypes.string_at(at + 8, 1)[0], 1)\nx = bytearray(60 << 20)\nx[::4096] = b'x' * len(x[::4096])"))
+    for _ in range(8):
+        r = batch.run(py(probe))
+        assert r["max_memory_mb"] < before["max_memory_mb"] + 1.5, (before["max_memory_mb"], r["max_memory_mb"])
+        now, then = [int(x) for x in r["stdout"].split()], [int(x) for x in before["stdout"].split()]
+        assert all(n < t + 2048 for n, t in zip(now, then)), (then, now)
+
+
+def test_another_program_does_not_pay_for_python(batch):
+    """os.execv: the memory is nobody's then, and the seat does not keep it."""
+    code = "import os\nx = bytearray(40 << 20)\nx[::4096] = b'x' * len(x[::4096])\nos.execv('/usr/bin/python3', ['python3', '-c', \"y = bytearray(35 << 20); y[::4096] = b'x' * len(y[::4096]); print(len(y))\"])"
+    for _ in range(6):
+        r = batch.run(py(code, limits={**LIMITS, "memory_bytes": 64 << 20}))
+        assert r["stdout"] == f"{35 << 20}\n" and r["oom_kills"] == 0 and not r["limits_hit"], r
+
+
+def test_calls_that_are_noted_do_what_they_do(batch):
+    """However often: they are told to the keeper and go on."""
+    code = LIBC + ("L.mmap.restype = V; a = L.mmap(V(0), 1 << 21, 3, 0x22, -1, 0)\nimport collections\nprint(collections.Counter(s(28, a, 1 << 21, 14) for _ in range(12000)), s(149, a, 4096), s(324, 16, 0, 0))")
+    for _ in range(3):
+        assert batch.run(py(code))["stdout"] == "Counter({0: 12000}) 0 0\n"
+
+
+def test_graded_lines_have_memory_of_their_own():
+    """Whatever plain lines, or candidates before, have left: and theirs is nobody's after."""
+    solution = "import builtins\nwas = hasattr(builtins, 'planted')\nbuiltins.planted = 1\ndef f():\n    return was\n"
+    b = start()
+    with b:
+        seen = seats(b)
+        for _ in range(6):
+            b.run(py(PLANTS["a builtin"]))
+            before = seats(b)
+            r = b.run({"language": "python", "code": solution, "test": {"func": "f", "cases": [{"args": [], "expected": False}]}})
+            assert r["all_passed"] is True, r
+            seen |= before
+        assert b.close() == 0
