@@ -302,7 +302,7 @@ def server_for(jarlib, jar, env=None, pass_fds=(), opts=(), alone=False):
         del _servers[special]
     if special not in _servers:
         argv = [*jar.prefix, *jarlib.user_prefix(), *jar.inner, jar.binary, "batch", "-", "-j", "16", "--unordered", "--files-from",
-                os.path.dirname(jar.probe_path), *opts]
+                os.path.dirname(jar.probe_path), *opts, *(["--recycle"] if os.environ.get("BELLJAR_TEST_RECYCLE") else [])]
         _servers[special] = Server(jarlib, argv, jar.environment(env), pass_fds, bool(special))
     return _servers[special], bool(special)
 

@@ -39,9 +39,9 @@ def wait_for_warmth(batch):
     return kinds
 
 
-def all_warm():
+def all_warm(*opts):
     harness.need_batch()
-    with harness.Batch("-j", "4", "--unordered") as batch:
+    with harness.Batch("-j", "4", "--unordered", *opts) as batch:
         wait_for_warmth(batch)
         lines, end = {}, time.monotonic() + harness.seconds(300)
         for s in SNIPPETS:
@@ -66,6 +66,7 @@ class Runs:
     def __init__(self):
         self.warm = all_cold() if TWICE_COLD else all_warm()
         self.cold = all_cold()
+        self.again = self.warm if TWICE_COLD else all_warm("--recycle")
         self.differ, self.allowed = {}, {}
 
 
@@ -117,6 +118,19 @@ def test_same(snippet, runs):
         runs.allowed[snippet.name] = diff.pop(field)
     if diff:
         runs.differ[snippet.name] = list(diff)
+    assert not diff, f"{snippet.name} differs:\n{same.told(diff)[:4000]}"
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=[s.name for s in SNIPPETS])
+def test_same_in_used_memory(snippet, runs):
+    """--recycle: in jars, and in Python's memory (test_seats.py), that another snippet had before."""
+    skip_unless_installed(snippet.request)
+    again = runs.again[snippet.name]
+    assert again is not None, "no result"
+    diff = same.differences(again, runs.cold[snippet.name], snippet.mask)
+    diff.pop(same.EXCEPTIONS.get(snippet.name, ("",))[0], None)
+    if snippet.name == "python-world/process-number":  # a jar that is used again counts on
+        assert int(diff.pop("stdout", ("2", ""))[0]) >= 2
     assert not diff, f"{snippet.name} differs:\n{same.told(diff)[:4000]}"
 
 
