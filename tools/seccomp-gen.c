@@ -105,9 +105,11 @@ static const struct row seat_rows[] = {
 	/* Only what is about pages that are there, or not. */
 	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 3)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 4)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 8))
 	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 20)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 21)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 22))
-	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 23)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 24)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 25))
+	WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 23)) WHEN(madvise, ACT_ALLOW, ARG(2, ~0U, 24))
 	KILL(madvise)
-	/* MAP_LOCKED, MAP_GROWSDOWN, MAP_DROPPABLE; what may only be executed takes a protection key. */
+	/* MAP_LOCKED, MAP_GROWSDOWN, MAP_DROPPABLE; MAP_STACK and MAP_NORESERVE in a place that is asked for; what may only be executed takes a protection key. */
+	WHEN(mmap, ACT_NOTIFY, ARG(3, 0x20010U, 0x20010U)) WHEN(mmap, ACT_NOTIFY, ARG(3, 0x4010U, 0x4010U))
+	WHEN(mmap, ACT_NOTIFY, ARG(3, 0x120000U, 0x120000U)) WHEN(mmap, ACT_NOTIFY, ARG(3, 0x104000U, 0x104000U))
 	WHEN(mmap, ACT_NOTIFY, ARG(3, 0x2000U, 0x2000U)) WHEN(mmap, ACT_NOTIFY, ARG(3, 0x100U, 0x100U)) WHEN(mmap, ACT_NOTIFY, ARG(3, 0xfU, 8))
 	WHEN(mmap, ACT_NOTIFY, ARG(2, 7, 4)) ALLOW(mmap)
 	WHEN(mprotect, ACT_NOTIFY, ARG(2, 7, 4)) ALLOW(mprotect)

@@ -216,9 +216,7 @@ static _Noreturn void seat_main(const struct forker *f, const struct forker_slot
 	if (fd_send(SEAT_SOCK, &r, REPORT_SHORT, NULL, 0) < 0 || !receive(&msg, FORKER_STOP, NULL, 0))
 		_exit(0);
 	kill(getpid(), SIGSTOP);
-	/* What is in the stack's place must grow as it does: a fault would be our end. */
-	(void)*below;
-	if (munmap((void *)((uintptr_t)below & ~4095UL), 4096) < 0 || syscall(SYS_brk, end) != end)
+	if (syscall(SYS_brk, end) != end)
 		_exit(1);
 	for (uint32_t i = 0; i < mail.count; i++) {
 		void *at = (void *)(uintptr_t)mail.errands[i].start;
@@ -227,6 +225,9 @@ static _Noreturn void seat_main(const struct forker *f, const struct forker_slot
 		if ((mail.errands[i].unmap ? munmap(at, len) : madvise(at, len, MADV_DONTNEED)) < 0)
 			_exit(1);
 	}
+	/* What is in the stack's place must grow as it does. The kernel is to try: for us it would be a fault, and a stop that nobody waits for. */
+	if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, below - 7, 8) < 0 || munmap((void *)((uintptr_t)below & ~4095UL), 4096) < 0)
+		_exit(1);
 	if (mail.stop)
 		kill(getpid(), SIGSTOP);
 	for (;;)

@@ -49,6 +49,8 @@ struct scan_arg {
 #define SCAN_SWAPPED (1ULL << 4)
 #define SCAN_ZERO    (1ULL << 5)
 #define SCAN_HUGE    (1ULL << 6)
+#define EXCLUSIVE    (1ULL << 56) /* of an entry of pagemap: nobody else has the page */
+#define HUGE	     (2UL << 20)
 #define SCAN_PAGES   _IOWR('f', 16, struct scan_arg)
 
 struct map {
@@ -197,9 +199,20 @@ static bool compare_maps(const struct seat *s, struct seat_mail *mail)
 
 /* ---- pages ---- */
 
+static bool shared_with_zygote(const struct seat *s, const struct scan_region *r)
+{
+	for (uint64_t at = r->start; at < r->end; at += HUGE) {
+		uint64_t entry;
+
+		if (pread(s->pagemap, &entry, sizeof(entry), (off_t)(at / PAGE * sizeof(entry))) != sizeof(entry) || (entry & EXCLUSIVE))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Those that are not a file's any more: of `limit` at most, in order. -1: more, or it cannot be told. Program text that a zygote has copied into huge pages
- * is not among them, but counted: it is sealed.
+ * is not among them, but counted: it is sealed, and the zygote has the same pages.
  */
 static int own_pages(const struct seat *s, uint64_t *out, unsigned limit, uint64_t *text)
 {
@@ -218,6 +231,8 @@ static int own_pages(const struct seat *s, uint64_t *out, unsigned limit, uint64
 		const struct map *m = map_at(s, regions[i].start);
 
 		if ((regions[i].categories & SCAN_HUGE) && m && m->mode[1] != 'w' && regions[i].end <= m->end) {
+			if (!shared_with_zygote(s, &regions[i]))
+				return -1;
 			*text += regions[i].end - regions[i].start;
 			continue;
 		}
@@ -338,7 +353,8 @@ static enum restore_why write_back(const struct seat *s, struct seat_mail *mail)
 	uint64_t text;
 	int count = own_pages(s, now, PAGES_MAX, &text);
 	struct copy c = { .pid = s->pid, .write = true };
-	unsigned k = 0, besides = 0;
+	uint64_t besides = 0;
+	unsigned k = 0;
 	int i = 0;
 
 	if (count < 0)
@@ -368,7 +384,7 @@ static enum restore_why write_back(const struct seat *s, struct seat_mail *mail)
 		besides += !had;
 	}
 	for (uint32_t e = 0; e < mail->count; e++)
-		besides += mail->errands[e].unmap ? (unsigned)((mail->errands[e].end - mail->errands[e].start) / PAGE) : 0;
+		besides += mail->errands[e].unmap ? (mail->errands[e].end - mail->errands[e].start) / PAGE : 0;
 	mail->stop = besides > MUCH;
 	return copy_flush(&c) ? RESTORE_OK : RESTORE_KERNEL;
 }

@@ -56,7 +56,9 @@
 #define ZYGOTES		2 /* POOL_EXEC, POOL_PYTHON */
 #define SLOTS_MAX	POOL_CEILING_MAX
 #define PENDING_MAX	(2 * POOL_CEILING_MAX)
+#define UNTHROTTLED_MILLI 64000
 #define SEAT_FAILS	8
+#define SEAT_LIMIT_NS	(3 * NS_PER_S) /* from a seat's being asked to a guest that waits: a birth, no start */
 #define INOTIFY_SHARE	128 /* what one creator of namespaces may have at least on any host */
 
 enum slot_state {
@@ -458,6 +460,19 @@ static void start_jar(struct place *s)
 	close(end);
 }
 
+/* Whoever is dying, or being put back, is not to take its time from a program's small share of a CPU: all wait for it. */
+static void unthrottle(struct place *s)
+{
+	struct cgroup_limits all = s->applied;
+	struct err e = { 0 };
+
+	if (!s->applied.cpus_milli || s->applied.cpus_milli >= 1000)
+		return;
+	all.cpus_milli = UNTHROTTLED_MILLI;
+	cgroup_limit(&s->cg, s->watch.host, &all, &e);
+	memset(&s->applied, 0, sizeof(s->applied));
+}
+
 /* ---- seats ---- */
 
 static bool seats_wanted(const struct place *s)
@@ -465,7 +480,7 @@ static bool seats_wanted(const struct place *s)
 	const struct shelf_end *h = &p.shelves[s->shelf];
 
 	/* Without a count of processes nobody could say that a guest's are all gone. */
-	return p.want.seats && h->restorer.pid && h->zygotes[POOL_PYTHON].ready && h->zygotes[POOL_PYTHON].seats && s->cg.dir[CGROUP_PIDS] >= 0 &&
+	return p.want.seats && p.landlock && h->restorer.pid && h->zygotes[POOL_PYTHON].ready && h->zygotes[POOL_PYTHON].seats && s->cg.dir[CGROUP_PIDS] >= 0 &&
 	       s->cg.dir[CGROUP_MEMORY] >= 0;
 }
 
@@ -542,8 +557,10 @@ static bool seat_ready(struct place *s, uint32_t kind)
 
 	if (((t->state == SEAT_BUSY || t->state == SEAT_IDLE) && t->spent) || (t->state == SEAT_BUSY && !alone_in_group(s)))
 		drop_seat(s);
-	if (t->state == SEAT_BUSY)
+	if (t->state == SEAT_BUSY) {
+		unthrottle(s);
 		ask_restorer(s, RESTORE_BACK, 0, SEAT_BACK);
+	}
 	if (kind != POOL_PYTHON || !seats_wanted(s)) {
 		if (t->state == SEAT_IDLE)
 			drop_seat(s);
@@ -718,6 +735,7 @@ static void start_guest(struct place *s, uint32_t kind)
 	s->watch.seat = s->seat.state != SEAT_NONE;
 	if (kind == POOL_PYTHON && s->seat.state == SEAT_IDLE) {
 		s->seat.state = SEAT_BUSY;
+		s->until_ns = clock_mono_ns() + SEAT_LIMIT_NS;
 		msg.op = FORKER_BEAR;
 		fd_send(s->seat.chan, &msg, sizeof(msg), &s->own[OWN_PID], 1);
 		msg.op = FORKER_ENTER;
@@ -734,6 +752,7 @@ static void start_guest(struct place *s, uint32_t kind)
  */
 static void end_jar(struct place *s)
 {
+	unthrottle(s);
 	if (s->guest)
 		kill(s->guest, SIGKILL);
 	/* Whoever lets go of namespaces and mounts last waits for all CPUs: not we, but init at its end. */
@@ -1026,6 +1045,7 @@ static void hear_guest(struct place *s)
 
 static void end_guest(struct place *s, uint32_t why)
 {
+	unthrottle(s);
 	if (!s->ended_by)
 		s->ended_by = why;
 	if (s->init)
@@ -2314,6 +2334,12 @@ static void look(uint64_t now)
 		}
 		if (s->state == FREE || s->state == READY || s->state == KEPT || s->state == DEAD) {
 			s->until_ns = 0; /* nothing is under way */
+			continue;
+		}
+		/* Of a seat that does not do its work nobody else is to hear. */
+		if (s->state == FORKING && s->seat.state == SEAT_BUSY) {
+			drop_seat(s);
+			end_jar(s);
 			continue;
 		}
 		err_set(&e, ERR_INTERNAL, "a jar could not be %s in time", s->state == DYING ? "cleared away" : "made ready");

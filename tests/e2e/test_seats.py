@@ -350,3 +350,26 @@ def test_graded_lines_have_memory_of_their_own():
             assert r["all_passed"] is True, r
             seen |= before
         assert b.close() == 0
+
+
+def test_a_page_below_the_stack(batch):
+    """What the seat tries after each guest, whether its stack grows, must not end in a stop that nobody waits for."""
+    code = LIBC + ("import os\nm = next(l for l in open('/proc/self/maps') if '[stack]' in l); a = int(m.split('-')[0], 16)\n"
+                   "L.mmap.restype = V; L.mmap(V(a - 4096), 4096, 0, 0x32, -1, 0); os._exit(0)")
+    over = LIBC + ("import os, threading\ndef f():\n    m = next(l for l in open('/proc/self/maps') if '[stack]' in l); a, b = [int(x, 16) for x in m.split()[0].split('-')]\n"
+                   "    L.mmap.restype = V; L.mmap(V(a - 4096), b - a + 4096, 3, 0x32, -1, 0); os._exit(0)\nt = threading.Thread(target=f); t.start(); t.join()")
+    deep = "import sys; sys.setrecursionlimit(10 ** 6)\nclass A:\n    def __getattr__(self, n): return getattr(self, n + 'a') if len(n) < 1500 else 7\nprint(A().a)"
+    for plant in (code, over):
+        for _ in range(8):
+            batch.run(py(plant))
+        for _ in range(8):
+            r = batch.run(py(deep), 10)
+            assert r["stdout"] == "7\n", r
+
+
+def test_a_small_share_of_the_cpu_is_not_the_next_ones(batch):
+    """Whoever is put back, or dies, does so at once."""
+    for _ in range(3):
+        r = batch.run(py("x = bytearray(100 << 20)\nx[::4096] = b'x' * len(x[::4096])", limits={**LIMITS, "cpus": 0.05}))
+        assert r["status"], r
+        assert batch.run(py("print(1)"), 10)["stdout"] == "1\n"

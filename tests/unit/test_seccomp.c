@@ -568,10 +568,10 @@ static void a_seat_reports_and_forbids_nothing_more(void **state)
 		uint64_t args[4];
 		bool noted;
 	} table[] = {
-		{ SYS_madvise, { 0x1000, 0x1000, 4 }, false }, { SYS_madvise, { 0x1000, 0x1000, 8 }, false }, { SYS_madvise, { 0x1000, 0x1000, 25 }, false },
+		{ SYS_madvise, { 0x1000, 0x1000, 4 }, false }, { SYS_madvise, { 0x1000, 0x1000, 8 }, false }, { SYS_madvise, { 0x1000, 0x1000, 25 }, true },
 		{ SYS_madvise, { 0x1000, 0x1000, 10 }, true }, { SYS_madvise, { 0x1000, 0x1000, 18 }, true }, { SYS_madvise, { 0x1000, 0x1000, 14 }, true },
 		{ SYS_madvise, { 0x1000, 0x1000, 99 }, true }, { SYS_mmap, { 0, 4096, 3, 0x22 }, false }, { SYS_mmap, { 0, 4096, 5, 0x12 }, false },
-		{ SYS_mmap, { 0, 4096, 3, 0x2022 }, true }, { SYS_mmap, { 0, 4096, 3, 0x122 }, true }, { SYS_mmap, { 0, 4096, 3, 0x28 }, true },
+		{ SYS_mmap, { 0, 4096, 3, 0x2022 }, true }, { SYS_mmap, { 0, 4096, 3, 0x20022 }, false }, { SYS_mmap, { 0, 4096, 3, 0x20032 }, true }, { SYS_mmap, { 0, 4096, 3, 0x4032 }, true }, { SYS_mmap, { 0, 4096, 3, 0x122 }, true }, { SYS_mmap, { 0, 4096, 3, 0x28 }, true },
 		{ SYS_mmap, { 0, 4096, 4, 0x22 }, true }, { SYS_mprotect, { 0x1000, 4096, 3 }, false }, { SYS_mprotect, { 0x1000, 4096, 4 }, true },
 		{ SYS_mlock, { 0x1000, 4096 }, true }, { SYS_mlock2, { 0x1000, 4096 }, true }, { SYS_mlockall, { 3 }, true }, { SYS_munlockall, { 0 }, false },
 		{ SYS_mbind, { 0 }, true }, { SYS_pkey_alloc, { 0 }, true }, { SYS_pkey_free, { 1 }, true }, { SYS_pkey_mprotect, { 0 }, true },
