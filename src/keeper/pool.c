@@ -497,17 +497,26 @@ static void drop_seat(struct place *s)
 		kill(t->pid, SIGKILL);
 }
 
+/* Those that it traces die with it; also one that it was about to. */
+static void forget_restorer(struct shelf_end *h)
+{
+	unwatch(&h->restorer.sock);
+	h->restorer.pid = 0;
+	for (unsigned i = 0; i < p.active; i++)
+		if (&p.shelves[p.places[i].shelf] == h)
+			drop_seat(&p.places[i]);
+}
+
 /* It came to nothing before it was of use. Where that happens again and again guests are forked as ever. */
 static void seat_failed(struct place *s, const struct err *e)
 {
 	struct shelf_end *h = &p.shelves[s->shelf];
 
 	drop_seat(s);
-	if (++h->restorer.failed != SEAT_FAILS)
+	if (++h->restorer.failed < SEAT_FAILS || !h->restorer.pid)
 		return;
-	unwatch(&h->restorer.sock);
 	kill(h->restorer.pid, SIGKILL);
-	h->restorer.pid = 0;
+	forget_restorer(h);
 	notice(e);
 }
 
@@ -1784,9 +1793,7 @@ static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
 		if (p.shelves[i].restorer.pid == pid) {
-			p.shelves[i].restorer.pid = 0;
-			unwatch(&p.shelves[i].restorer.sock);
-			/* Its seats die with it, and say so. */
+			forget_restorer(&p.shelves[i]);
 			if (p.shelves[i].ready)
 				start_restorer(&p.shelves[i]);
 		}
