@@ -216,7 +216,8 @@ static _Noreturn void seat_main(const struct forker *f, const struct forker_slot
 	if (fd_send(SEAT_SOCK, &r, REPORT_SHORT, NULL, 0) < 0 || !receive(&msg, FORKER_STOP, NULL, 0))
 		_exit(0);
 	kill(getpid(), SIGSTOP);
-	if (syscall(SYS_brk, end) != end)
+	/* The namespace that the last guest was born into is still open: what came after its birth was never reached. */
+	if (syscall(SYS_brk, end) != end || sys_close_range(SEAT_FDS, ~0U, 0) < 0)
 		_exit(1);
 	for (uint32_t i = 0; i < mail.count; i++) {
 		void *at = (void *)(uintptr_t)mail.errands[i].start;

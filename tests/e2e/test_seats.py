@@ -165,6 +165,9 @@ def test_memory_is_used_again(batch):
     for _ in range(30):
         assert batch.run(py("print(2)"))["stdout"] == "2\n"
     assert len(before & seats(batch)) >= len(before) - 1, (before, seats(batch))
+    # Nothing of a guest's jar stays open in them.
+    for p in seats(batch):
+        assert len(os.listdir(f"/proc/{p}/fd")) < 16, os.listdir(f"/proc/{p}/fd")
 
 
 @pytest.mark.parametrize("part", range(4))
