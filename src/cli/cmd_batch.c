@@ -171,8 +171,6 @@ static int prepare(struct batch_setup *s, struct batch_options *o, const struct 
 	    resolve_folders(&o->files_from, a, e) < 0 || open_input(s, rest->words.v[0], e) < 0 || open_output(s, o, e) < 0 || open_store(s, o, e) < 0)
 		return -1;
 	s->jobs = (size_t)o->jobs;
-	/* Whoever lets jars be used again when they are proven to be as new says the same of memory. */
-	s->open.seats = s->open.recycle;
 	/* One for a verifier, should there be tests. */
 	if (s->open.ceiling <= o->jobs && o->jobs < POOL_CEILING_MAX)
 		s->open.ceiling = (uint32_t)o->jobs + 1;

@@ -464,7 +464,6 @@ static void begin_sample(struct pair *p, struct grade_sample *sample)
 {
 	p->sample = sample;
 	sample->req.alone = p->of->setup.recycles;
-	sample->req.fresh = true;
 	p->reported = p->answered = false;
 	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
 	p->ready = false;

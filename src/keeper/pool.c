@@ -118,7 +118,6 @@ struct place {
 		int chan;
 		pid_t pid;	 /* 0: it has not said a word yet */
 		uint32_t zygote; /* whose child it is */
-		bool used;	 /* a program has run in it */
 		bool spent;	 /* its guest's memory cannot be told to be what it was: not again */
 	} seat;
 	/* the guest */
@@ -480,7 +479,7 @@ static bool seats_wanted(const struct place *s)
 	const struct shelf_end *h = &p.shelves[s->shelf];
 
 	/* Without a count of processes nobody could say that a guest's are all gone. */
-	return p.want.seats && p.landlock && h->restorer.pid && h->zygotes[POOL_PYTHON].ready && h->zygotes[POOL_PYTHON].seats && s->cg.dir[CGROUP_PIDS] >= 0 &&
+	return p.want.recycle && p.landlock && h->restorer.pid && h->zygotes[POOL_PYTHON].ready && h->zygotes[POOL_PYTHON].seats && s->cg.dir[CGROUP_PIDS] >= 0 &&
 	       s->cg.dir[CGROUP_MEMORY] >= 0;
 }
 
@@ -537,7 +536,7 @@ static void start_seat(struct place *s)
 	int end = -1;
 
 	s->seat.pid = 0;
-	s->seat.spent = s->seat.used = false;
+	s->seat.spent = false;
 	s->seat.zygote = (uint32_t)z->pid;
 	if (make_channel(&s->seat.chan, &end, FROM_SEAT, (unsigned)(s - p.places), &e) < 0) {
 		seat_failed(s, &e);
@@ -643,7 +642,8 @@ static void on_restorer(struct shelf_end *h, unsigned shelf)
 			drop_seat(s);
 		} else if (!u.answer.ok && s->seat.state != SEAT_DYING) {
 			errno = u.answer.sys;
-			err_sys(&e, "use memory again (%u)", u.answer.why);
+			err_sys(&e, "--recycle: Python's memory cannot be used again here (%u)", u.answer.why);
+			err_hint(&e, "guests are forked instead; docs/warm.md says what the kernel must have");
 			seat_failed(s, &e);
 		} else if (s->seat.state == SEAT_TAKEN) {
 			ask_restorer(s, RESTORE_LEARN, 0, SEAT_LEARN);
@@ -662,7 +662,7 @@ static void start_restorer(struct shelf_end *h)
 	struct err e = { 0 };
 	int end = -1;
 
-	if (!p.want.seats || h->restorer.sock >= 0 || h->restorer.tries++ > ZYGOTE_TRIES)
+	if (!p.want.recycle || h->restorer.sock >= 0 || h->restorer.tries++ > ZYGOTE_TRIES)
 		return;
 	if (make_channel(&h->restorer.sock, &end, FROM_RESTORER, (unsigned)(h - p.shelves), &e) < 0) {
 		notice(&e);
@@ -881,9 +881,6 @@ static bool go(struct place *s, struct run *r)
 	s->ended = false;
 	s->bound = true;
 	s->client = r->client;
-	s->seat.used = true;
-	if (r->flags & POOL_FRESH)
-		s->seat.spent = true;
 	if (set_limits(s, &r->limits, &e) < 0 || set_disk(s, r->limits.disk_bytes, &e) < 0) {
 		tell_failed(r->number, s, &e);
 		close_streams(r);
@@ -1148,8 +1145,6 @@ static void release(struct place *s)
 
 static bool suits(const struct place *s, const struct run *r)
 {
-	if (r->flags & POOL_FRESH && s->kind == POOL_PYTHON && s->seat.state == SEAT_BUSY && s->seat.used)
-		return false;
 	if (r->kind != POOL_NODE)
 		return s->kind == r->kind;
 	/* Without a memory cgroup the limit is one of those that are set at the start. */
@@ -1250,7 +1245,6 @@ static void make_room(void)
 		taken[other - p.places] = true;
 		if (fits(other, r)) {
 			/* The jar is as new: only its guest goes. */
-			other->seat.spent = other->seat.spent || (r->flags & POOL_FRESH && other->seat.used);
 			other->evicted = true;
 			kill(other->guest, SIGKILL);
 		} else {
@@ -1839,7 +1833,7 @@ static void start_zygote(struct shelf_end *h, int kind)
 	msg.op = SHELF_FORKER;
 	msg.slot = 0;
 	msg.python = kind == POOL_PYTHON;
-	msg.seats = p.want.seats && msg.python;
+	msg.seats = p.want.recycle && msg.python;
 	memcpy(msg.modules, p.modules, sizeof(msg.modules));
 	fd_send(h->u.sock, &msg, sizeof(msg), fds, 1 + msg.python);
 	close(fds[0]);

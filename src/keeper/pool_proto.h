@@ -37,16 +37,14 @@ struct pool_open {
 	uint32_t floor, ceiling; /* jars kept ready at least; jars at most */
 	uint32_t zygotes;	 /* 0: as many as fit this machine */
 	uint64_t disk_bytes;	 /* of jars made ahead */
-	uint32_t seats;		 /* the memory of Python, put back to what it was, serves the same client again (jar/seat.h) */
-	uint32_t recycle;	 /* a jar that is proven clean serves the same client again */
+	uint32_t recycle;	 /* a jar that is proven clean, and Python's memory put back to what it was (jar/seat.h), serve the same client again */
 	uint32_t preload_count;
 	char preload[POOL_PRELOAD_MAX][POOL_MODULE_MAX]; /* modules: dotted names */
 };
 
 enum pool_flag {
 	POOL_KEEP = 1 << 0, /* the jar stays when the main process has ended: POOL_NEXT, POOL_END, POOL_EXPORT, at last POOL_DONE */
-	POOL_FRESH = 1 << 1, /* memory that no program had before, and none gets after (jar/seat.h) */
-	POOL_FLAGS = (1 << 2) - 1,
+	POOL_FLAGS = (1 << 1) - 1,
 };
 
 /* `run` is the front's number for a run: it comes back in every event about it. A number is free again after POOL_EXITED or POOL_FAILED of a run

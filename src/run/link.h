@@ -57,7 +57,7 @@ struct link {
 	/* a place in a pool */
 	struct pool *pool;
 	uint32_t number, kind;
-	bool keep, fresh, started;
+	bool keep, started;
 	uint64_t client;
 };
 

@@ -78,7 +78,6 @@ static int pooled_make(struct link *l, const struct request *req, bool keep_jar,
 
 	(void)e;
 	l->keep = keep_jar;
-	l->fresh = req->fresh;
 	l->started = false;
 	/* Jars go from one run to another within a client: who is alone is one of his own. */
 	l->client = req->alone ? UINT64_MAX - alone++ : pool_client(req->client);
@@ -92,7 +91,7 @@ static int pooled_make(struct link *l, const struct request *req, bool keep_jar,
 
 static int pooled_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)
 {
-	struct pool_run r = { .op = POOL_RUN, .run = l->number, .kind = l->kind, .flags = (l->keep ? POOL_KEEP : 0) | (l->fresh ? POOL_FRESH : 0), .client = l->client,
+	struct pool_run r = { .op = POOL_RUN, .run = l->number, .kind = l->kind, .flags = l->keep ? POOL_KEEP : 0, .client = l->client,
 			      .limits = *limits };
 	struct pool_next n = { .op = POOL_NEXT, .run = l->number, .limits = *limits };
 

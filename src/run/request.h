@@ -49,8 +49,7 @@ struct request {
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
 	const char *driver;	      /* a program of the jar's root that runs in place of the code; never from outside */
-	bool fresh;		      /* no memory that another program had is used for it, or used again after it; never from outside */
-	bool alone;		      /* a client of its own for the pool, which costs a place made anew: its jar is nobody's before and nobody's after; never from outside */
+	bool alone;		      /* a client of its own for the pool, which costs a place made anew: its jar, and its memory, is nobody's before and nobody's after; never from outside */
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 	struct strlist programs;      /* names of the allow-list in force (jar/allow.h); none: every program of the host's /usr */
 };
