@@ -46,6 +46,7 @@ static object *serve_cases(object *self, object *args)
 	if (!py.PyArg_ParseTuple(args, "iiiO", &c.inp, &c.out, &c.capture, &first))
 		return NULL;
 	memcpy(head, py.PyBytes_AsString(first), CASES_HEAD);
+	pages_check(PAGES_CASE);
 	if (interp_alone() && cases_serve(&c, head) < 0) {
 		py.Py_IncRef(py._Py_NoneStruct);
 		return py._Py_NoneStruct;

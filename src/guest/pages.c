@@ -166,7 +166,7 @@ static bool settle_text(bool sealed)
  */
 static bool plain_flags(const char *flags)
 {
-	static const char known[] = "rd wr mr mw me ac nr sd dd hg nh sr rr ";
+	static const char known[] = "rd wr ex mr mw me ac nr sd dd hg nh sr rr ";
 	char two[] = "xx ";
 
 	for (const char *f = flags; *f; f += strcspn(f, " ")) {
@@ -502,8 +502,27 @@ void pages_learn(int in, enum pages_set set)
 		}
 }
 
+void pages_check(enum pages_set set)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < range_count[set]; i++) {
+		struct range r = ranges[set][i];
+
+		if (madvise((void *)r.start, r.end - r.start, MADV_POPULATE_WRITE) < 0)
+			continue;
+		if (n < i)
+			ranges[set][n] = r;
+		n++;
+	}
+	if (n < range_count[set])
+		range_count[set] = n;
+}
+
+/* A fault for each costs less than a call for each few. */
 void pages_touch(enum pages_set set)
 {
 	for (unsigned i = 0; i < range_count[set]; i++)
-		madvise((void *)ranges[set][i].start, ranges[set][i].end - ranges[set][i].start, MADV_POPULATE_WRITE);
+		for (uintptr_t at = ranges[set][i].start; at < ranges[set][i].end; at += PAGE)
+			__atomic_fetch_or((char *)at, 0, __ATOMIC_RELAXED);
 }

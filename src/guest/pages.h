@@ -11,7 +11,7 @@
  * of its own and maps that, private, in the same place: nothing is copied at a fork, and a guest has tables for what it looks at.
  *
  * Which pages guests write to hardly differs from one to the next: reference counts, the allocator's lists, the stack. The zygote finds out once, and
- * its guests ask the kernel for all of them with a few calls while nobody waits for them.
+ * its guests take all of them at once while nobody waits for them.
  */
 
 /* In the zygote: what is allocated from now on, by the interpreter's own allocator or by malloc, lies together. */
@@ -30,7 +30,9 @@ _Bool pages_tell(void);
 enum pages_set { PAGES_ALL, PAGES_DRIVER, PAGES_CASE, PAGES_SETS };
 /* In the zygote: reads that. PAGES_ALL comes first. */
 void pages_learn(int in, enum pages_set set);
-/* In a guest, first of all; PAGES_DRIVER before the driver goes on; PAGES_CASE in a child of it. */
+/* Where somebody's code has run: forgets pages that are no memory to write to any more. */
+void pages_check(enum pages_set set);
+/* In a guest, first of all; PAGES_DRIVER before the driver goes on; PAGES_CASE in a child of it, which has checked them. All of them must be there. */
 void pages_touch(enum pages_set set);
 
 #endif

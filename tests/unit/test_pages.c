@@ -177,12 +177,68 @@ static void test_there_is_no_hole_behind_the_end(void **state)
 	assert_int_equal(in_child(behind_the_end), -SIGBUS);
 }
 
+static int text(void)
+{
+	bool in;
+
+	pages_settle(true, false);
+	return image((const void *)(uintptr_t)fopen, &in) && in ? 0 : 1;
+}
+
+/* Each mapping costs something at a fork and at an end, and a guest would look for its pages sixteen at a time. */
+static void test_program_text_is_in_the_image_too(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(text), 0);
+}
+
+#define LEARNED 5
+
+static int forgets(void)
+{
+	char *all = memory(2UL * LEARNED * PAGE);
+	int p[2];
+
+	if (pipe(p) < 0)
+		return 98;
+	for (int i = 0; i < LEARNED; i++) {
+		uintptr_t r[2] = { (uintptr_t)all + 2UL * (uintptr_t)i * PAGE, (uintptr_t)all + (2UL * (uintptr_t)i + 1) * PAGE };
+
+		if (write(p[1], r, sizeof(r)) != sizeof(r))
+			return 97;
+	}
+	close(p[1]);
+	pages_learn(p[0], PAGES_CASE);
+	munmap(all, PAGE);
+	mprotect(all + 4 * PAGE, PAGE, PROT_READ);
+	mprotect(all + 8 * PAGE, PAGE, PROT_NONE);
+	pages_check(PAGES_CASE);
+	madvise(all + PAGE, (2UL * LEARNED - 1) * PAGE, MADV_DONTNEED);
+	pages_touch(PAGES_CASE); /* one that is not there is the end of us */
+	for (int i = 1; i < 8; i++) {
+		unsigned char there;
+
+		if (mincore(all + (size_t)i * PAGE, PAGE, &there) < 0 || (there & 1) != (i == 2 || i == 6))
+			return i;
+	}
+	return 0;
+}
+
+/* A solution can have given its memory back before the first child of a case takes its pages. */
+static void test_pages_that_are_no_memory_any_more_are_forgotten(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(forgets), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_wiped_at_a_fork_still_is),
 		cmocka_unit_test(test_empty_memory_is_not_filled),
 		cmocka_unit_test(test_there_is_no_hole_behind_the_end),
+		cmocka_unit_test(test_program_text_is_in_the_image_too),
+		cmocka_unit_test(test_pages_that_are_no_memory_any_more_are_forgotten),
 	};
 
 #ifdef __SANITIZE_ADDRESS__
