@@ -9,20 +9,10 @@
 
 #include "guest/cases.h"
 #include "guest/interp.h"
+#include "guest/values.h"
 #include "jar/root.h"
 
 struct driver driver = { .rehearsals = { -1, -1, -1 } };
-
-/* Python's own structure for a function in C. */
-struct method {
-	const char *name;
-	object *(*call)(object *, object *);
-	int flags;
-	const char *doc;
-};
-
-#define ARGS_TUPLE  1 /* METH_VARARGS */
-#define ARGS_SINGLE 8 /* METH_O */
 
 static bool in_case; /* this is the child of a case */
 
@@ -110,6 +100,7 @@ void driver_prepare(void)
 	give_driver(driver.names);
 	interp_run(code, driver.names, driver.names);
 	drop(code);
+	values_install(driver.names);
 	driver.serve = py.PyDict_GetItemString(driver.names, "_serve");
 	rehearse();
 }

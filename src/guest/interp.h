@@ -65,6 +65,21 @@ extern struct interp {
 	object *(*PyEval_EvalCode)(object *, object *, object *);
 	int (*PyFile_WriteObject)(object *, object *, int);
 	long (*PyLong_AsLong)(object *);
+	long long (*PyLong_AsLongLongAndOverflow)(object *, int *);
+	object *(*PyLong_FromLongLong)(long long);
+	double (*PyFloat_AsDouble)(object *);
+	object *(*PyFloat_FromDouble)(double);
+	const char *(*PyUnicode_AsUTF8AndSize)(object *, ssize_t *);
+	object *(*PyUnicode_DecodeUTF8)(const char *, ssize_t, const char *);
+	ssize_t (*PyBytes_Size)(object *);
+	object *(*PyTuple_New)(ssize_t);
+	ssize_t (*PyTuple_Size)(object *);
+	object *(*PyTuple_GetItem)(object *, ssize_t);
+	int (*PyTuple_SetItem)(object *, ssize_t, object *);
+	ssize_t (*PySet_Size)(object *);
+	object *(*PyObject_GetIter)(object *);
+	object *(*PyIter_Next)(object *);
+	object *(*PyObject_CallFunctionObjArgs)(object *, ...);
 	object *(*PyWeakref_NewRef)(object *, object *);
 	object *(*PyWeakref_GetObject)(object *);
 	ssize_t (*PyGC_Collect)(void);
@@ -74,8 +89,21 @@ extern struct interp {
 	void (*Py_IncRef)(object *);
 	void (*Py_DecRef)(object *);
 	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;
-	object *PyLong_Type, *_Py_NoneStruct;
+	object *PyLong_Type, *PyFloat_Type, *PyBool_Type, *PyUnicode_Type, *PyBytes_Type, *PyList_Type, *PyTuple_Type, *PyDict_Type, *PySet_Type, *PyFrozenSet_Type;
+	object *_Py_NoneStruct, *_Py_TrueStruct, *_Py_FalseStruct;
 } py;
+
+/* Python's own structure for a function in C. */
+struct method {
+	const char *name;
+	object *(*call)(object *, object *);
+	int flags;
+	const char *doc;
+};
+
+#define ARGS_TUPLE  1 /* METH_VARARGS */
+#define ARGS_SINGLE 8 /* METH_O */
+#define ARGS_FAST   0x80 /* METH_FASTCALL: an array, and how many */
 
 /* In the process of an interpreter: finds all of them. NULL, or the name of one that it does not have. */
 const char *interp_find(void);

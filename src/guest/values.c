@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* encode() and decode() of src/guest/python/data.py, in C. */
+#include "guest/values.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH  180  /* as data.py has it */
+#define ROOM   8192 /* most answers fit */
+#define DIGITS 24
+
+static struct {
+	object *encode, *decode; /* in Python */
+} rest;
+
+static object *type_of(object *o)
+{
+	return ((object **)o)[1]; /* behind the reference count; objects_are_plain() has looked */
+}
+
+/* ---- to bytes ---- */
+
+struct out {
+	char *start, *at, *end, *own; /* own: what was allocated, if anything */
+};
+
+static char *space(struct out *o, size_t len)
+{
+	size_t used = (size_t)(o->at - o->start), size;
+	char *more;
+
+	if ((size_t)(o->end - o->at) >= len)
+		return o->at;
+	size = 2 * (used + len);
+	more = realloc(o->own, size);
+	if (!more)
+		return NULL;
+	if (!o->own)
+		memcpy(more, o->start, used);
+	*o = (struct out){ more, more + used, more + size, more };
+	return o->at;
+}
+
+static bool put(struct out *o, const char *from, size_t len)
+{
+	char *at = space(o, len);
+
+	if (!at)
+		return false;
+	memcpy(at, from, len);
+	o->at += len;
+	return true;
+}
+
+/* A letter, a number, and what ends it. */
+static bool put_number(struct out *o, char tag, long long value, char end)
+{
+	unsigned long long left = value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
+	char text[DIGITS + 2], *at = text + sizeof(text);
+
+	*--at = end;
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (value < 0)
+		*--at = '-';
+	*--at = tag;
+	return put(o, at, (size_t)(text + sizeof(text) - at));
+}
+
+static bool put_float(struct out *o, double x)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[18] = "d";
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	for (int i = 0; i < 16; i++)
+		text[1 + i] = digits[bits >> (60 - 4 * i) & 15];
+	text[17] = ';';
+	return put(o, text, sizeof(text));
+}
+
+static bool put_value(struct out *o, object *x, int depth);
+
+static bool put_sequence(struct out *o, object *x, char tag, ssize_t count, object *(*item)(object *, ssize_t), int depth)
+{
+	bool good = put_number(o, tag, count, ':');
+
+	for (ssize_t i = 0; good && i < count; i++)
+		good = put_value(o, item(x, i), depth + 1);
+	return good;
+}
+
+static bool put_set(struct out *o, object *x, char tag, int depth)
+{
+	object *walk = py.PyObject_GetIter(x), *item;
+	bool good = walk && put_number(o, tag, py.PySet_Size(x), ':');
+
+	while (good && (item = py.PyIter_Next(walk))) {
+		good = put_value(o, item, depth + 1);
+		drop(item);
+	}
+	drop(walk);
+	return good;
+}
+
+static bool put_dict(struct out *o, object *x, int depth)
+{
+	bool good = put_number(o, 'm', py.PyDict_Size(x), ':');
+	object *key, *value;
+	ssize_t at = 0;
+
+	while (good && py.PyDict_Next(x, &at, &key, &value))
+		good = put_value(o, key, depth + 1) && put_value(o, value, depth + 1);
+	return good;
+}
+
+static bool put_text(struct out *o, char tag, const char *text, ssize_t len)
+{
+	return text && put_number(o, tag, len, ':') && put(o, text, (size_t)len);
+}
+
+static bool put_int(struct out *o, object *x)
+{
+	int over = 0;
+	long long value = py.PyLong_AsLongLongAndOverflow(x, &over);
+
+	return !over && value != LLONG_MIN && put_number(o, 'i', value, ';');
+}
+
+/* False: not a value of ours, or an error that may be set. */
+static bool put_value(struct out *o, object *x, int depth)
+{
+	object *t = type_of(x);
+	const char *text;
+	ssize_t len = 0;
+
+	if (t == py.PyLong_Type)
+		return put_int(o, x);
+	if (t == py.PyUnicode_Type) {
+		text = py.PyUnicode_AsUTF8AndSize(x, &len); /* no half of a surrogate pair */
+		return put_text(o, 's', text, len);
+	}
+	if (t == py.PyBool_Type)
+		return put(o, x == py._Py_TrueStruct ? "T" : "F", 1);
+	if (is_none(x))
+		return put(o, "N", 1);
+	if (t == py.PyFloat_Type)
+		return put_float(o, py.PyFloat_AsDouble(x));
+	if (t == py.PyBytes_Type)
+		return put_text(o, 'b', py.PyBytes_AsString(x), py.PyBytes_Size(x));
+	if (depth > DEPTH)
+		return false;
+	if (t == py.PyList_Type)
+		return put_sequence(o, x, 'l', py.PyList_Size(x), py.PyList_GetItem, depth);
+	if (t == py.PyTuple_Type)
+		return put_sequence(o, x, 't', py.PyTuple_Size(x), py.PyTuple_GetItem, depth);
+	if (t == py.PyDict_Type)
+		return put_dict(o, x, depth);
+	if (t == py.PySet_Type || t == py.PyFrozenSet_Type)
+		return put_set(o, x, t == py.PySet_Type ? 'e' : 'z', depth);
+	return false;
+}
+
+/* encode(x[, keep]) */
+static object *encode(object *self, object *const *args, ssize_t count)
+{
+	static char room[ROOM];
+	struct out o = { room, room, room + sizeof(room), NULL };
+	object *made = NULL;
+
+	(void)self;
+	if (count > 0 && put_value(&o, args[0], 0))
+		made = py.PyBytes_FromStringAndSize(o.start, o.at - o.start);
+	free(o.own);
+	if (made)
+		return made;
+	py.PyErr_Clear();
+	return py.PyObject_CallFunctionObjArgs(rest.encode, count > 0 ? args[0] : NULL, count > 1 ? args[1] : NULL, NULL);
+}
+
+/* ---- from bytes ---- */
+
+struct in {
+	const char *at, *end;
+};
+
+/* Up to `end`, which is passed over. False: not one of ours. */
+static bool get_number(struct in *in, char end, long long *out)
+{
+	bool minus = in->at < in->end && *in->at == '-';
+	const char *at = in->at + minus, *first = at;
+	unsigned long long value = 0;
+
+	for (; at < in->end && *at >= '0' && *at <= '9'; at++) {
+		if (at - first >= 18) /* larger ones are rare, and Python's */
+			return false;
+		value = value * 10 + (unsigned)(*at - '0');
+	}
+	if (at == first || at == in->end || *at != end)
+		return false;
+	*out = minus ? -(long long)value : (long long)value;
+	in->at = at + 1;
+	return true;
+}
+
+static bool get_count(struct in *in, ssize_t *out)
+{
+	long long n;
+
+	if (!get_number(in, ':', &n) || n < 0 || n > in->end - in->at)
+		return false;
+	*out = (ssize_t)n;
+	return true;
+}
+
+static bool get_float(struct in *in, double *out)
+{
+	uint64_t bits = 0;
+
+	if (in->end - in->at < 17 || in->at[16] != ';')
+		return false;
+	for (int i = 0; i < 16; i++) {
+		char c = in->at[i];
+
+		if ((c < '0' || c > '9') && (c < 'a' || c > 'f'))
+			return false;
+		bits = bits << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	memcpy(out, &bits, sizeof(bits));
+	in->at += 17;
+	return true;
+}
+
+static object *get_value(struct in *in, int depth);
+
+static object *get_sequence(struct in *in, object *(*make)(ssize_t), int (*set)(object *, ssize_t, object *), int depth)
+{
+	object *all, *one;
+	ssize_t count;
+
+	if (!get_count(in, &count) || !(all = make(count)))
+		return NULL;
+	for (ssize_t i = 0; i < count; i++) {
+		one = get_value(in, depth + 1);
+		if (!one || set(all, i, one) < 0) { /* it has taken `one` in any case */
+			drop(all);
+			return NULL;
+		}
+	}
+	return all;
+}
+
+static object *get_dict(struct in *in, int depth)
+{
+	object *all, *key, *value;
+	ssize_t count;
+	bool good = true;
+
+	if (!get_count(in, &count) || !(all = py.PyDict_New()))
+		return NULL;
+	while (good && count-- > 0) {
+		key = get_value(in, depth + 1);
+		value = key ? get_value(in, depth + 1) : NULL;
+		good = value && py.PyDict_SetItem(all, key, value) == 0;
+		drop(key);
+		drop(value);
+	}
+	if (good)
+		return all;
+	drop(all);
+	return NULL;
+}
+
+static object *known(object *o)
+{
+	py.Py_IncRef(o);
+	return o;
+}
+
+/* NULL: not one of ours, or an error that may be set. */
+static object *get_value(struct in *in, int depth)
+{
+	const char *text;
+	long long number;
+	ssize_t len;
+	double x;
+
+	if (depth > DEPTH || in->at == in->end)
+		return NULL;
+	switch (*in->at++) {
+	case 'i':
+		return get_number(in, ';', &number) ? py.PyLong_FromLongLong(number) : NULL;
+	case 's':
+	case 'b':
+		text = in->at;
+		if (!get_count(in, &len))
+			return NULL;
+		in->at += len;
+		return text[-1] == 's' ? py.PyUnicode_DecodeUTF8(in->at - len, len, "surrogatepass") : py.PyBytes_FromStringAndSize(in->at - len, len);
+	case 'd':
+		return get_float(in, &x) ? py.PyFloat_FromDouble(x) : NULL;
+	case 'N':
+		return known(py._Py_NoneStruct);
+	case 'T':
+		return known(py._Py_TrueStruct);
+	case 'F':
+		return known(py._Py_FalseStruct);
+	case 'l':
+		return get_sequence(in, py.PyList_New, py.PyList_SetItem, depth);
+	case 't':
+		return get_sequence(in, py.PyTuple_New, py.PyTuple_SetItem, depth);
+	case 'm':
+		return get_dict(in, depth);
+	default:
+		return NULL;
+	}
+}
+
+/* decode(b[, handle[, subclass]]) */
+static object *decode(object *self, object *const *args, ssize_t count)
+{
+	object *made = NULL;
+
+	(void)self;
+	if (count > 0 && type_of(args[0]) == py.PyBytes_Type) {
+		const char *text = py.PyBytes_AsString(args[0]);
+		struct in in = { text, text + py.PyBytes_Size(args[0]) };
+
+		made = get_value(&in, 0);
+		if (made && in.at == in.end)
+			return made;
+		drop(made);
+	}
+	py.PyErr_Clear();
+	return py.PyObject_CallFunctionObjArgs(rest.decode, count > 0 ? args[0] : NULL, count > 1 ? args[1] : NULL, count > 2 ? args[2] : NULL, NULL);
+}
+
+/* ---- in their place ---- */
+
+/* An interpreter whose objects begin otherwise (without its lock, or built to be debugged) keeps what it has. */
+static bool objects_are_plain(void)
+{
+	object *one[] = { py.PyLong_FromLongLong(1), py.PyFloat_FromDouble(1), py.PyList_New(0), py.PyTuple_New(0), py.PyDict_New(), py.PyBytes_FromStringAndSize("", 0),
+			  py.PyUnicode_DecodeUTF8("", 0, NULL) };
+	object *types[] = { py.PyLong_Type, py.PyFloat_Type, py.PyList_Type, py.PyTuple_Type, py.PyDict_Type, py.PyBytes_Type, py.PyUnicode_Type };
+	bool plain = type_of(py._Py_TrueStruct) == py.PyBool_Type && type_of(py._Py_FalseStruct) == py.PyBool_Type;
+
+	for (size_t i = 0; i < sizeof(one) / sizeof(one[0]); i++) {
+		plain = plain && one[i] && type_of(one[i]) == types[i];
+		drop(one[i]);
+	}
+	return plain;
+}
+
+void values_install(object *names)
+{
+	static struct method methods[] = { { "encode", (void *)encode, ARGS_FAST, NULL }, { "decode", (void *)decode, ARGS_FAST, NULL } };
+	object **kept[] = { &rest.encode, &rest.decode };
+
+	if (!objects_are_plain())
+		return;
+	for (int i = 0; i < 2; i++) {
+		object *ours = py.PyCFunction_NewEx(&methods[i], NULL, NULL);
+
+		*kept[i] = py.PyDict_GetItemString(names, methods[i].name);
+		if (!ours || !*kept[i]) {
+			py.PyErr_Clear();
+			continue;
+		}
+		py.Py_IncRef(*kept[i]);
+		py.PyDict_SetItemString(names, methods[i].name, ours);
+		drop(ours);
+	}
+}
