@@ -23,12 +23,21 @@
 #define CASE	     'F'
 #define LAST_CASE    'f' /* no other is known to follow */
 #define GRACE_MS     1000
-#define PRINTED_MAX  65536
 #define ANSWER_EXTRA 128 /* of the last word, besides what was printed */
 
 static uint32_t number(const unsigned char *at)
 {
 	return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+size_t cases_length(const unsigned char head[static CASES_HEAD])
+{
+	return number(head) - (CASES_HEAD - 4);
+}
+
+uint32_t cases_wall_ms(const unsigned char head[static CASES_HEAD])
+{
+	return number(head + WALL);
 }
 
 static int64_t now_ms(void)
@@ -110,8 +119,7 @@ static int fork_next(struct cases *c, unsigned char *head)
 	return -1;
 }
 
-/* What was printed since the last look. */
-static size_t take_printed(int fd, char *out, size_t size)
+size_t cases_printed(int fd, char *out, size_t size)
 {
 	ssize_t n;
 
@@ -126,9 +134,9 @@ static size_t take_printed(int fd, char *out, size_t size)
 /* The parent's word on one case, in the form of data.py. */
 static int say_ended(const struct cases *c, const unsigned char *nonce, int status, bool late)
 {
-	static char answer[PRINTED_MAX + ANSWER_EXTRA];
-	static char printed[PRINTED_MAX];
-	size_t n = take_printed(c->capture, printed, sizeof(printed)), len;
+	static char answer[CASES_PRINTED_MAX + ANSWER_EXTRA];
+	static char printed[CASES_PRINTED_MAX];
+	size_t n = cases_printed(c->capture, printed, sizeof(printed)), len;
 
 	memcpy(answer + 4, nonce, 16);
 	len = 20 + (size_t)snprintf(answer + 20, ANSWER_EXTRA - 20, "m3:s5:endedi%d;s4:late%cs3:outb%zu:", status, late ? 'T' : 'F', n);
@@ -166,13 +174,13 @@ static bool unread(int inp, const unsigned char *head)
 {
 	int waiting = 0;
 
-	return ioctl(inp, FIONREAD, &waiting) == 0 && waiting > 0 && (uint32_t)waiting == number(head) - (CASES_HEAD - 4);
+	return ioctl(inp, FIONREAD, &waiting) == 0 && waiting > 0 && (size_t)waiting == cases_length(head);
 }
 
 /* One try of a case. Whoever was there before its question may have been ended by the case before it: then it gets another child. */
 static enum step try_case(struct cases *c, unsigned char *head, bool again)
 {
-	int64_t patience = (int64_t)number(head + WALL) + GRACE_MS;
+	int64_t patience = (int64_t)cases_wall_ms(head) + GRACE_MS;
 	unsigned char own[CASES_HEAD];
 	bool waited, late;
 	struct cases_child k;

@@ -4,6 +4,8 @@
 #define BELLJAR_GUEST_CASES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -32,5 +34,12 @@ struct cases {
  * parent is not for the children of others.
  */
 int cases_serve(struct cases *c, unsigned char head[static CASES_HEAD]);
+
+#define CASES_PRINTED_MAX 65536
+/* What was printed to `fd` since the last look: at most `size` bytes of it. */
+size_t cases_printed(int fd, char *out, size_t size);
+/* Of a head: how many bytes follow, and for how long the child may take. */
+size_t cases_length(const unsigned char head[static CASES_HEAD]);
+uint32_t cases_wall_ms(const unsigned char head[static CASES_HEAD]);
 
 #endif

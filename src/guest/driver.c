@@ -4,9 +4,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "guest/answer.h"
 #include "guest/cases.h"
 #include "guest/interp.h"
 #include "guest/values.h"
@@ -15,6 +19,10 @@
 struct driver driver = { .rehearsals = { -1, -1, -1 } };
 
 static bool in_case; /* this is the child of a case */
+static bool plain;   /* values are as src/guest/values.h wants them */
+static struct answers answers = { .out = -1, .capture = -1 };
+static struct cases cases;
+static object *asked; /* a list: the nonce of what is being answered, for whoever is ended by a time limit */
 
 static void case_child(void)
 {
@@ -22,49 +30,123 @@ static void case_child(void)
 	pages_touch(PAGES_CASE);
 }
 
+static _Noreturn void end(int code)
+{
+	if (in_case)
+		pages_tell();
+	_exit(code);
+}
+
+static object *nothing(void)
+{
+	py.Py_IncRef(py._Py_NoneStruct);
+	return py._Py_NoneStruct;
+}
+
+static void limit(int which, uint32_t ms)
+{
+	const struct itimerval t = { .it_value = { .tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000 } };
+
+	setitimer(which, &t, NULL);
+}
+
+/* A question of the child's own: the nonce of the answer, CPU time in ms, the call. Nobody who lives longer has read it. */
+#define QUESTION_CPU  ANSWER_NONCE
+#define QUESTION_CALL (ANSWER_NONCE + 4)
+
+/* What Python is to answer: the head, and the question. */
+static object *take_case(const unsigned char *head)
+{
+	size_t len = cases_length(head);
+	object *all = py.PyBytes_FromStringAndSize(NULL, (ssize_t)(CASES_HEAD + len));
+	char *text = all ? py.PyBytes_AsString(all) + CASES_HEAD : NULL;
+	uint32_t cpu_ms = 0;
+
+	if (!all || len < QUESTION_CALL || fd_read_all(cases.inp, text, len) != 0)
+		end(1);
+	memcpy(text - CASES_HEAD, head, CASES_HEAD);
+	for (int i = 0; i < 4; i++)
+		cpu_ms |= (uint32_t)(unsigned char)text[QUESTION_CPU + i] << 8 * i;
+	py.PyList_SetItem(asked, 0, py.PyBytes_FromStringAndSize(text, ANSWER_NONCE));
+	limit(ITIMER_PROF, cpu_ms);
+	limit(ITIMER_REAL, cases_wall_ms(head));
+	if (plain && answer(&answers, text, text + QUESTION_CALL, len - QUESTION_CALL) != 0)
+		end(0);
+	return all;
+}
+
 /*
- * cases(inp, out, capture, head): the next head, or None. A solution with threads is forked as Python itself does it, one case at a time: they have locks, and are to go
- * on. Without any there is nothing to repair in a child: all is as the solution left it, its random numbers too.
+ * cases(inp, out, capture, head, asked): the next head, or None. In the child of a case: its head and its question, if it is to be answered by Python. A solution with threads is forked as
+ * Python itself does it, one case at a time: they have locks, and are to go on. Without any there is nothing to repair in a child: all is as the solution left it, its random
+ * numbers too.
  */
 static object *serve_cases(object *self, object *args)
 {
-	static struct cases c = { .in_child = case_child };
 	static unsigned char head[CASES_HEAD];
 	object *first;
 
 	(void)self;
-	if (!py.PyArg_ParseTuple(args, "iiiO", &c.inp, &c.out, &c.capture, &first))
+	cases.in_child = case_child;
+	if (!py.PyArg_ParseTuple(args, "iiiOO", &cases.inp, &cases.out, &cases.capture, &first, &asked))
 		return NULL;
 	memcpy(head, py.PyBytes_AsString(first), CASES_HEAD);
 	pages_check(PAGES_CASE);
-	if (interp_alone() && cases_serve(&c, head) < 0) {
-		py.Py_IncRef(py._Py_NoneStruct);
-		return py._Py_NoneStruct;
-	}
-	return py.PyBytes_FromStringAndSize((const char *)head, CASES_HEAD);
+	if (interp_alone() && cases_serve(&cases, head) < 0)
+		return nothing();
+	return in_case ? take_case(head) : py.PyBytes_FromStringAndSize((const char *)head, CASES_HEAD);
+}
+
+/* loaded(names, after, raised, out, capture): the solution is there. */
+static object *loaded(object *self, object *args)
+{
+	struct answers a = { 0 };
+
+	(void)self;
+	if (!py.PyArg_ParseTuple(args, "OOOii", &a.names, &a.after, &a.raised, &a.out, &a.capture))
+		return NULL;
+	py.Py_IncRef(a.names);
+	py.Py_IncRef(a.after);
+	py.Py_IncRef(a.raised);
+	answers = a;
+	return nothing();
+}
+
+/* call(nonce, question): whether it is answered. */
+static object *serve_call(object *self, object *args)
+{
+	object *nonce, *body, *result;
+	int rc;
+
+	(void)self;
+	if (!py.PyArg_ParseTuple(args, "OO", &nonce, &body))
+		return NULL;
+	rc = plain ? answer(&answers, py.PyBytes_AsString(nonce), py.PyBytes_AsString(body), (size_t)py.PyBytes_Size(body)) : 0;
+	if (rc < 0)
+		return NULL;
+	result = rc ? py._Py_TrueStruct : py._Py_FalseStruct;
+	py.Py_IncRef(result);
+	return result;
 }
 
 /* os._exit(). */
 static object *leave(object *self, object *code)
 {
 	(void)self;
-	if (in_case)
-		pages_tell();
-	_exit((int)py.PyLong_AsLong(code));
+	end((int)py.PyLong_AsLong(code));
 }
 
 static void give_driver(object *names)
 {
-	static struct method methods[] = { { "cases", serve_cases, ARGS_TUPLE, NULL }, { "_exit", leave, ARGS_SINGLE, NULL } };
-	object *ours[2], *both;
+	static struct method methods[] = { { "cases", serve_cases, ARGS_TUPLE, NULL }, { "_exit", leave, ARGS_SINGLE, NULL }, { "loaded", loaded, ARGS_TUPLE, NULL }, { "call", serve_call, ARGS_TUPLE, NULL } };
+	object *ours[4], *all;
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 4; i++)
 		ours[i] = py.PyCFunction_NewEx(&methods[i], NULL, NULL);
-	both = py.PyTuple_Pack(2, ours[0], ours[1]);
-	py.PyDict_SetItemString(names, "_zygote", both);
-	drop(both);
-	drop(ours[0]);
-	drop(ours[1]);
+	all = py.PyTuple_Pack(4, ours[0], ours[1], ours[2], ours[3]);
+	py.PyDict_SetItemString(names, "_zygote", all);
+	drop(all);
+	for (int i = 0; i < 4; i++)
+		drop(ours[i]);
 }
 
 /* For the driver itself, and for the child of a case. */
@@ -100,7 +182,7 @@ void driver_prepare(void)
 	give_driver(driver.names);
 	interp_run(code, driver.names, driver.names);
 	drop(code);
-	values_install(driver.names);
+	plain = values_install(driver.names);
 	driver.serve = py.PyDict_GetItemString(driver.names, "_serve");
 	rehearse();
 }

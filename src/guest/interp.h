@@ -80,6 +80,9 @@ extern struct interp {
 	object *(*PyObject_GetIter)(object *);
 	object *(*PyIter_Next)(object *);
 	object *(*PyObject_CallFunctionObjArgs)(object *, ...);
+	object *(*PyObject_Call)(object *, object *, object *);
+	int (*PyErr_CheckSignals)(void);
+	int (*PyException_SetTraceback)(object *, object *);
 	object *(*PyWeakref_NewRef)(object *, object *);
 	object *(*PyWeakref_GetObject)(object *);
 	ssize_t (*PyGC_Collect)(void);

@@ -15,20 +15,16 @@ static struct {
 	object *encode, *decode; /* in Python */
 } rest;
 
-static object *type_of(object *o)
-{
-	return ((object **)o)[1]; /* behind the reference count; objects_are_plain() has looked */
-}
-
 /* ---- to bytes ---- */
 
-struct out {
-	char *start, *at, *end, *own; /* own: what was allocated, if anything */
-};
+void out_done(struct out *o)
+{
+	free(o->own);
+}
 
 static char *space(struct out *o, size_t len)
 {
-	size_t used = (size_t)(o->at - o->start), size;
+	size_t used = out_len(o), size;
 	char *more;
 
 	if ((size_t)(o->end - o->at) >= len)
@@ -43,7 +39,7 @@ static char *space(struct out *o, size_t len)
 	return o->at;
 }
 
-static bool put(struct out *o, const char *from, size_t len)
+bool out_put(struct out *o, const char *from, size_t len)
 {
 	char *at = space(o, len);
 
@@ -54,8 +50,7 @@ static bool put(struct out *o, const char *from, size_t len)
 	return true;
 }
 
-/* A letter, a number, and what ends it. */
-static bool put_number(struct out *o, char tag, long long value, char end)
+bool out_number(struct out *o, char tag, long long value, char end)
 {
 	unsigned long long left = value < 0 ? 0ULL - (unsigned long long)value : (unsigned long long)value;
 	char text[DIGITS + 2], *at = text + sizeof(text);
@@ -67,7 +62,12 @@ static bool put_number(struct out *o, char tag, long long value, char end)
 	if (value < 0)
 		*--at = '-';
 	*--at = tag;
-	return put(o, at, (size_t)(text + sizeof(text) - at));
+	return out_put(o, at, (size_t)(text + sizeof(text) - at));
+}
+
+bool out_text(struct out *o, char tag, const char *text, ssize_t len)
+{
+	return text && out_number(o, tag, len, ':') && out_put(o, text, (size_t)len);
 }
 
 static bool put_float(struct out *o, double x)
@@ -80,14 +80,14 @@ static bool put_float(struct out *o, double x)
 	for (int i = 0; i < 16; i++)
 		text[1 + i] = digits[bits >> (60 - 4 * i) & 15];
 	text[17] = ';';
-	return put(o, text, sizeof(text));
+	return out_put(o, text, sizeof(text));
 }
 
 static bool put_value(struct out *o, object *x, int depth);
 
 static bool put_sequence(struct out *o, object *x, char tag, ssize_t count, object *(*item)(object *, ssize_t), int depth)
 {
-	bool good = put_number(o, tag, count, ':');
+	bool good = out_number(o, tag, count, ':');
 
 	for (ssize_t i = 0; good && i < count; i++)
 		good = put_value(o, item(x, i), depth + 1);
@@ -97,7 +97,7 @@ static bool put_sequence(struct out *o, object *x, char tag, ssize_t count, obje
 static bool put_set(struct out *o, object *x, char tag, int depth)
 {
 	object *walk = py.PyObject_GetIter(x), *item;
-	bool good = walk && put_number(o, tag, py.PySet_Size(x), ':');
+	bool good = walk && out_number(o, tag, py.PySet_Size(x), ':');
 
 	while (good && (item = py.PyIter_Next(walk))) {
 		good = put_value(o, item, depth + 1);
@@ -109,7 +109,7 @@ static bool put_set(struct out *o, object *x, char tag, int depth)
 
 static bool put_dict(struct out *o, object *x, int depth)
 {
-	bool good = put_number(o, 'm', py.PyDict_Size(x), ':');
+	bool good = out_number(o, 'm', py.PyDict_Size(x), ':');
 	object *key, *value;
 	ssize_t at = 0;
 
@@ -118,23 +118,17 @@ static bool put_dict(struct out *o, object *x, int depth)
 	return good;
 }
 
-static bool put_text(struct out *o, char tag, const char *text, ssize_t len)
-{
-	return text && put_number(o, tag, len, ':') && put(o, text, (size_t)len);
-}
-
 static bool put_int(struct out *o, object *x)
 {
 	int over = 0;
 	long long value = py.PyLong_AsLongLongAndOverflow(x, &over);
 
-	return !over && value != LLONG_MIN && put_number(o, 'i', value, ';');
+	return !over && value != LLONG_MIN && out_number(o, 'i', value, ';');
 }
 
-/* False: not a value of ours, or an error that may be set. */
 static bool put_value(struct out *o, object *x, int depth)
 {
-	object *t = type_of(x);
+	object *t = values_type(x);
 	const char *text;
 	ssize_t len = 0;
 
@@ -142,16 +136,16 @@ static bool put_value(struct out *o, object *x, int depth)
 		return put_int(o, x);
 	if (t == py.PyUnicode_Type) {
 		text = py.PyUnicode_AsUTF8AndSize(x, &len); /* no half of a surrogate pair */
-		return put_text(o, 's', text, len);
+		return out_text(o, 's', text, len);
 	}
 	if (t == py.PyBool_Type)
-		return put(o, x == py._Py_TrueStruct ? "T" : "F", 1);
+		return out_put(o, x == py._Py_TrueStruct ? "T" : "F", 1);
 	if (is_none(x))
-		return put(o, "N", 1);
+		return out_put(o, "N", 1);
 	if (t == py.PyFloat_Type)
 		return put_float(o, py.PyFloat_AsDouble(x));
 	if (t == py.PyBytes_Type)
-		return put_text(o, 'b', py.PyBytes_AsString(x), py.PyBytes_Size(x));
+		return out_text(o, 'b', py.PyBytes_AsString(x), py.PyBytes_Size(x));
 	if (depth > DEPTH)
 		return false;
 	if (t == py.PyList_Type)
@@ -165,17 +159,22 @@ static bool put_value(struct out *o, object *x, int depth)
 	return false;
 }
 
+bool values_put(struct out *o, object *x)
+{
+	return put_value(o, x, 0);
+}
+
 /* encode(x[, keep]) */
 static object *encode(object *self, object *const *args, ssize_t count)
 {
 	static char room[ROOM];
-	struct out o = { room, room, room + sizeof(room), NULL };
+	struct out o = out_in(room, sizeof(room));
 	object *made = NULL;
 
 	(void)self;
-	if (count > 0 && put_value(&o, args[0], 0))
-		made = py.PyBytes_FromStringAndSize(o.start, o.at - o.start);
-	free(o.own);
+	if (count > 0 && values_put(&o, args[0]))
+		made = py.PyBytes_FromStringAndSize(o.start, (ssize_t)out_len(&o));
+	out_done(&o);
 	if (made)
 		return made;
 	py.PyErr_Clear();
@@ -320,59 +319,63 @@ static object *get_value(struct in *in, int depth)
 	}
 }
 
+object *values_get(const char *text, size_t len)
+{
+	struct in in = { text, text + len };
+	object *made = get_value(&in, 0);
+
+	if (made && in.at == in.end)
+		return made;
+	drop(made);
+	return NULL;
+}
+
 /* decode(b[, handle[, subclass]]) */
 static object *decode(object *self, object *const *args, ssize_t count)
 {
 	object *made = NULL;
 
 	(void)self;
-	if (count > 0 && type_of(args[0]) == py.PyBytes_Type) {
-		const char *text = py.PyBytes_AsString(args[0]);
-		struct in in = { text, text + py.PyBytes_Size(args[0]) };
-
-		made = get_value(&in, 0);
-		if (made && in.at == in.end)
-			return made;
-		drop(made);
-	}
+	if (count > 0 && values_type(args[0]) == py.PyBytes_Type)
+		made = values_get(py.PyBytes_AsString(args[0]), (size_t)py.PyBytes_Size(args[0]));
+	if (made)
+		return made;
 	py.PyErr_Clear();
 	return py.PyObject_CallFunctionObjArgs(rest.decode, count > 0 ? args[0] : NULL, count > 1 ? args[1] : NULL, count > 2 ? args[2] : NULL, NULL);
 }
 
 /* ---- in their place ---- */
 
-/* An interpreter whose objects begin otherwise (without its lock, or built to be debugged) keeps what it has. */
 static bool objects_are_plain(void)
 {
 	object *one[] = { py.PyLong_FromLongLong(1), py.PyFloat_FromDouble(1), py.PyList_New(0), py.PyTuple_New(0), py.PyDict_New(), py.PyBytes_FromStringAndSize("", 0),
 			  py.PyUnicode_DecodeUTF8("", 0, NULL) };
 	object *types[] = { py.PyLong_Type, py.PyFloat_Type, py.PyList_Type, py.PyTuple_Type, py.PyDict_Type, py.PyBytes_Type, py.PyUnicode_Type };
-	bool plain = type_of(py._Py_TrueStruct) == py.PyBool_Type && type_of(py._Py_FalseStruct) == py.PyBool_Type;
+	bool plain = values_type(py._Py_TrueStruct) == py.PyBool_Type && values_type(py._Py_FalseStruct) == py.PyBool_Type;
 
 	for (size_t i = 0; i < sizeof(one) / sizeof(one[0]); i++) {
-		plain = plain && one[i] && type_of(one[i]) == types[i];
+		plain = plain && one[i] && values_type(one[i]) == types[i];
 		drop(one[i]);
 	}
 	return plain;
 }
 
-void values_install(object *names)
+bool values_install(object *names)
 {
 	static struct method methods[] = { { "encode", (void *)encode, ARGS_FAST, NULL }, { "decode", (void *)decode, ARGS_FAST, NULL } };
 	object **kept[] = { &rest.encode, &rest.decode };
 
 	if (!objects_are_plain())
-		return;
+		return false;
 	for (int i = 0; i < 2; i++) {
 		object *ours = py.PyCFunction_NewEx(&methods[i], NULL, NULL);
 
 		*kept[i] = py.PyDict_GetItemString(names, methods[i].name);
-		if (!ours || !*kept[i]) {
-			py.PyErr_Clear();
-			continue;
-		}
+		if (!ours || !*kept[i])
+			return false;
 		py.Py_IncRef(*kept[i]);
 		py.PyDict_SetItemString(names, methods[i].name, ours);
 		drop(ours);
 	}
+	return true;
 }

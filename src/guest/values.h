@@ -3,6 +3,9 @@
 #ifndef BELLJAR_GUEST_VALUES_H
 #define BELLJAR_GUEST_VALUES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "guest/interp.h"
 
 /*
@@ -13,7 +16,42 @@
  * On the candidate's side only. What a verifier reads comes from a candidate, and is read in Python.
  */
 
-/* Puts them in the place of those in `names`, which they keep for the rest. Where objects do not look as they should, nothing changes. */
-void values_install(object *names);
+/* Puts them in the place of those in `names`, which they keep for the rest. False: objects do not look as they should here (an interpreter without its lock, or built to be
+ * debugged); then nothing changes, and nothing of what follows may be used. */
+bool values_install(object *names);
+
+/* Bytes that are being made: in the caller's room, and when that is too small in memory of their own. */
+struct out {
+	char *start, *at, *end, *own;
+};
+
+static inline struct out out_in(char *room, size_t size)
+{
+	return (struct out){ room, room, room + size, NULL };
+}
+
+static inline size_t out_len(const struct out *o)
+{
+	return (size_t)(o->at - o->start);
+}
+
+void out_done(struct out *o);
+/* False: no memory. */
+bool out_put(struct out *o, const char *from, size_t len);
+/* A letter, a number, and what ends it. */
+bool out_number(struct out *o, char tag, long long value, char end);
+/* A text or bytes; NULL is none, and false. */
+bool out_text(struct out *o, char tag, const char *text, ssize_t len);
+
+/* The type of an object; no reference. */
+static inline object *values_type(object *o)
+{
+	return ((object **)o)[1]; /* behind the reference count */
+}
+
+/* False: not a value of ours, or an error that may be set. */
+bool values_put(struct out *o, object *x);
+/* NULL: the same. */
+object *values_get(const char *text, size_t len);
 
 #endif

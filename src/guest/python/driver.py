@@ -3,8 +3,8 @@
 # and whether it is right is decided elsewhere, by somebody who knows what this process never sees.
 
 
-def _make(cases=None, exit_now=_os._exit):
-    """All that does not depend on who is asked what; a zygote does it before anybody's code has run, and has `cases` (src/guest/cases.h)."""
+def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
+    """All that does not depend on who is asked what; a zygote does it before anybody's code has run, and has some of it in C (src/guest/driver.c)."""
     import _signal as signal
     import gc
     import select
@@ -136,6 +136,8 @@ def _make(cases=None, exit_now=_os._exit):
                 return {"where": key, "e": describe(e), "out": taken()}
         for name, value in opts.get("names", {}).items():
             namespace[name] = value
+        if loaded:
+            loaded(namespace, after, raised, out, capture[0])
         return {"out": taken()}
 
     def names():
@@ -264,33 +266,57 @@ def _make(cases=None, exit_now=_os._exit):
         except BaseException as e:
             return {"e": describe(e)}
         watch = r.get("inplace", True) and (kwargs or not scalars.issuperset(map(type, args)))
-        before = encode((args, kwargs), keep) if watch else b""
+        before = encode((args, kwargs), keep) if watch else None
         begin, cpu = clock(), cpu_clock()
         try:
             value = f(*args, **kwargs)
+        except BaseException as e:
+            return with_changes({"e": describe(e)}, args, kwargs, before)
+        return outcome(value, keeper, begin, cpu, args, kwargs, before)
+
+    def outcome(value, keeper, begin, cpu, args, kwargs, before):
+        """The reply with what a call has returned."""
+        reply = {}
+        try:
             value = settle(value)
             if keeper is None:
                 # only cases are asked how long they took
                 reply["ns"], reply["cpu"] = clock() - begin, cpu_clock() - cpu
             reply["v"] = encode(value, keeper)
         except (Unencodable, RecursionError, MemoryError) as e:
-            if "value" in locals():
-                reply["u"] = str(e)[:300] or type_name(type(e))
-                reply["type"] = type_name(type(value))
-            else:
-                reply["e"] = describe(e)
+            reply["u"] = str(e)[:300] or type_name(type(e))
+            reply["type"] = type_name(type(value))
         except BaseException as e:
             reply["e"] = describe(e)
-        if watch:
+        return with_changes(reply, args, kwargs, before)
+
+    def with_changes(reply, args, kwargs, before):
+        """And with its arguments, where they are not what they were."""
+        if before is not None:
             try:
-                after = encode((args, kwargs), keep)
-                if after != before:
-                    reply["changed"] = after
+                now = encode((args, kwargs), keep)
+                if now != before:
+                    reply["changed"] = now
             except BaseException:
                 reply["changed"] = None
         return reply
 
-    def serve(op, nonce, body, child):
+    # What a call in C (src/guest/answer.h) came to, where that is no plain value.
+
+    def after(nonce, value, begin, cpu, args, kwargs, before, materialise):
+        tell(nonce, outcome(value, None if materialise else keep, begin, cpu, args, kwargs, before))
+
+    def raised(nonce, e, args, kwargs, before):
+        tell(nonce, with_changes({"e": describe(e)}, args, kwargs, before))
+
+    def tell(nonce, reply):
+        if capture[0] >= 0:
+            reply["out"] = reply.get("out") or taken()
+        write_frame(out, nonce + encode(reply))
+
+    def serve(op, nonce, body):
+        if op == b"C" and quick_call and quick_call(nonce, body):
+            return
         r = decode(body, handle)
         if op == b"C":
             reply = call(r, None if r.get("materialise") else keep)
@@ -338,9 +364,7 @@ def _make(cases=None, exit_now=_os._exit):
                     reply = {"v": encode({b"I": iter, b"M": len, b"T": str}[op](x), keep)}
             except BaseException as e:
                 reply = {"e": describe(e)}
-        if child or capture[0] >= 0:
-            reply["out"] = reply.get("out") or taken()
-        write_frame(out, nonce + encode(reply))
+        tell(nonce, reply)
 
     asked = [b""]  # the nonce of what is being answered
 
@@ -358,16 +382,15 @@ def _make(cases=None, exit_now=_os._exit):
             exit_now(0)
         return handler
 
-    def in_child(length, wall_s):
+    def in_child(rest, wall_s):
         # Its question alone is for us: nobody who lives longer has read it.
-        rest = read_exact(inp, length)
         if rest is None:
             exit_now(1)
         asked[0] = rest[:16]
         setitimer(signal.ITIMER_PROF, int.from_bytes(rest[16:20], "little") / 1000)
         setitimer(signal.ITIMER_REAL, wall_s)
         try:
-            serve(b"C", rest[:16], rest[20:], True)
+            serve(b"C", rest[:16], rest[20:])
         except BaseException as e:
             write_frame(out, rest[:16] + encode({"e": describe(e), "out": taken()}))
         exit_now(0)
@@ -403,25 +426,25 @@ def _make(cases=None, exit_now=_os._exit):
                     set_signal(signal.SIGPROF, on_time("cpu_time"))
                     set_signal(signal.SIGALRM, on_time("wall_time"))
                 if cases:
-                    head = cases(inp, out, capture[0], head)
+                    head = cases(inp, out, capture[0], head, asked)
             if head is None:
                 exit_now(0)
-            length, op, nonce = int.from_bytes(head[:4], "little") - 17, head[4:5], head[5:]
+            length, op, nonce = int.from_bytes(head[:4], "little") - 17, head[4:5], head[5:21]
             if op == b"E":  # the end of a rehearsal
                 return
             wall_s = int.from_bytes(nonce[12:], "little") / 1000
-            if op == b"K":  # we are its child
-                in_child(length, wall_s)
+            if op == b"K":  # we are its child, and have its question
+                in_child(head[21:], wall_s)
             if op == b"F" or op == b"f":  # one case; there are more, or not
                 pid = fork()
                 if pid == 0:
-                    in_child(length, wall_s)
+                    in_child(read_exact(inp, length), wall_s)
                 in_parent(pid, nonce, wall_s)
             else:
                 rest = read_exact(inp, length)
                 if rest is None:
                     exit_now(0)
-                serve(op, nonce, rest, False)
+                serve(op, nonce, rest)
 
     return run
 
