@@ -12,6 +12,8 @@ extern struct driver {
 	int rehearsals[PAGES_SETS]; /* what a candidate may be asked, to learn the pages that this takes; -1: nothing */
 } driver;
 
+extern const char driver_code[]; /* compiled when belljar was built (tools/precompile.py): the interpreter's magic number, and base64 */
+
 /* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
 void driver_prepare(void);
 

@@ -80,6 +80,8 @@ extern struct interp {
 	object *(*PyObject_GetIter)(object *);
 	object *(*PyIter_Next)(object *);
 	object *(*PyObject_CallFunctionObjArgs)(object *, ...);
+	long (*PyImport_GetMagicNumber)(void);
+	object *(*PyMarshal_ReadObjectFromString)(const char *, ssize_t);
 	object *(*PyObject_Call)(object *, object *, object *);
 	int (*PyErr_CheckSignals)(void);
 	int (*PyException_SetTraceback)(object *, object *);

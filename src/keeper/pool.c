@@ -2064,7 +2064,8 @@ static int pool_open(const void *req, int *fds, struct err *e)
 	}
 	p.open = true;
 	cgroup_host_open(&p.cg_host);
-	slot_each_free(p.run_dir, scrub, NULL, NULL);
+	if (cgroup_leftovers(&p.cg_host))
+		slot_each_free(p.run_dir, scrub, NULL, NULL);
 	/* Nobody wants warm jars: everything is served cold. */
 	if (!r->ceiling)
 		return 0;

@@ -109,6 +109,8 @@ uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h);
 void cgroup_kill(const struct cgroup *g);
 /* Ends and removes what is left of the group `name`; the caller holds its lock. True when there was something. */
 bool cgroup_clear(const struct cgroup_host *h, const char *name);
+/* Whether there is anything of a slot's, somebody's who runs or left: most of the time nobody has to look at each. */
+bool cgroup_leftovers(const struct cgroup_host *h);
 /* Removes the folders, waiting up to `wait_ms` for the last process to be gone. 0, or -1 when one stays. */
 int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_ms);
 
