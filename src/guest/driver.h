@@ -16,5 +16,7 @@ extern const char driver_code[]; /* compiled when belljar was built (tools/preco
 
 /* Every candidate that is graded needs the driver: all of it that does not depend on who it is happens here, before anybody's code has run. */
 void driver_prepare(void);
+/* Verifiers are guests too: theirs is _quick(x), the bytes of a plain value, or None. */
+void driver_lend(object *names);
 
 #endif

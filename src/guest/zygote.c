@@ -170,6 +170,8 @@ static _Noreturn void run_file(const char *file, const char *found)
 	}
 	if (strcmp(file, MAIN_FILE) != 0)
 		name_main(dict, file);
+	if (strcmp(file, ROOT_START_PY) == 0)
+		driver_lend(dict);
 	if (graded)
 		pages_touch(PAGES_DRIVER);
 	done = graded ? py.PyObject_CallFunction(driver.serve, NULL) : py.PyRun_FileExFlags(f, file, FILE_INPUT, dict, dict, 1, NULL);

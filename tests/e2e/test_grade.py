@@ -4,6 +4,8 @@ import base64
 import gzip
 import json
 import os
+import random
+import re
 import signal
 import tempfile
 from pathlib import Path
@@ -188,6 +190,109 @@ def test_values_come_back(grade):
     r = grade(code, [{"args": [i], "expected": e} for i, (_, e) in enumerate(VALUES)])
     wrong = {VALUES[i][0]: row["detail"] for i, row in enumerate(r["test_results"]) if not row["passed"]}
     assert list(wrong) == ["range(3)"], wrong
+
+
+# Calls of plain values are made in C (src/guest/answer.c), all others in Python. Whoever is called, with what, and what comes of it:
+OUTCOMES = r'''
+import asyncio, collections, decimal, fractions, sys
+class Own(ValueError): pass
+class L(list): pass
+class Solution:
+    def f(self, x): return [x]
+ordered = sorted
+log = []
+def deep(n):
+    x = []
+    for _ in range(n): x = [x]
+    return x
+def value(i): return [lambda: v for v in ()] or VALUES[i]()
+VALUES = [lambda: None, lambda: True, lambda: 0, lambda: -1, lambda: 2**63 - 1, lambda: 2**63, lambda: -2**63, lambda: -2**63 + 1, lambda: -2**63 - 1, lambda: 10**400,
+    lambda: 10**17, lambda: 10**18, lambda: -10**18, lambda: 1.5, lambda: -0.0, lambda: float("inf"), lambda: float("nan"), lambda: 5e-324, lambda: 1e308, lambda: "", lambda: "a\0b",
+    lambda: "\u00e9\u4e2d\U0001f600", lambda: "\ud800", lambda: b"", lambda: b"\0\xff", lambda: bytearray(b"x"), lambda: [], lambda: (), lambda: {}, lambda: set(), lambda: frozenset({1}),
+    lambda: {1}, lambda: {(1, 2): [3], None: {}}, lambda: [1, [2, [3, (4, {5: {6}})]]], lambda: deep(178), lambda: deep(179), lambda: deep(180), lambda: deep(181), lambda: deep(500),
+    lambda: L([1]), lambda: [L([1])], lambda: collections.Counter("ab"), lambda: collections.deque([1]), lambda: decimal.Decimal("1.50"), lambda: fractions.Fraction(1, 3),
+    lambda: range(3), lambda: (i for i in range(3)), lambda: iter([1]), lambda: {}.keys(), lambda: complex(1, 2), lambda: int, lambda: object(), lambda: [object()], lambda: [1, (i for i in "ab")],
+    lambda: "x" * 100000, lambda: list(range(20000)), lambda: {str(i): i for i in range(3000)}, lambda: NotImplemented, lambda: Own, lambda: value, lambda: sys.modules]
+def append(x): x.append(4); return len(x)
+def inner(x): x["a"].append(1)
+def into_object(x): x[0] = object(); return 1
+def clear(x, y=None): x.clear(); y.append(0); return y
+def same(x): return x
+def keywords(*a, **k): return [a, k]
+def prints(x): print("out", x); sys.stderr.write("err"); return x
+def prints_and_raises(): print("before"); raise KeyError("k")
+def raises(): raise ValueError("v", 1)
+def own():
+    try: 1 / 0
+    except ZeroDivisionError as e: raise Own("o") from e
+def quits(): sys.exit(3)
+def interrupted(): raise KeyboardInterrupt
+def recurses(n=0): return recurses(n + 1)
+def names(): return undefined_thing
+async def waits(x): await asyncio.sleep(0); return x
+async def many():
+    for i in range(3): yield i
+def closed(): sys.stdout = None; return 1
+def odd_flush():
+    class F:
+        def write(self, x): pass
+        def flush(self): raise RuntimeError
+    sys.stdout = F()
+    return 2
+def counts(): log.append(1); return len(log)
+'''
+COUNT_VALUES = OUTCOMES.count("lambda:") - 1
+CALLS = [{"function": "value", "args": [i]} for i in range(COUNT_VALUES)] + [
+    {"function": f, "args": a, **more} for f, a, more in [
+        ("append", [[1, 2]], {}), ("append", [[1, 2]], {"expected_args": [[1, 2, 4]]}), ("append", [(1, 2)], {}), ("inner", [{"a": []}], {"expected_args": [{"a": [1]}]}),
+        ("into_object", [[1]], {}), ("clear", [[1, 2]], {"kwargs": {"y": [5]}}), ("clear", [{"a": 1}], {"kwargs": {"y": []}}), ("same", [{"$int": str(2**100)}], {}),
+        ("same", [{"$py": "(1, [2.5, {'k': (None, True)}, {3}, b'b', 'text'])"}], {}), ("same", [{"$frozenset": [4]}], {}), ("same", ["\ud800"], {}), ("same", [{"$float": "nan"}], {}),
+        ("same", [{"$complex": [1, 2]}], {}), ("same", [], {}), ("same", [1, 2], {}), ("keywords", [1, [2]], {"kwargs": {"a": 1, "b": {"c": [None]}}}),
+        ("keywords", [], {}), ("prints", ["p"], {}), ("prints_and_raises", [], {}), ("raises", [], {"expected_exception": "ValueError"}), ("raises", [], {}), ("own", [], {"expected_exception": "Own"}),
+        ("own", [], {}), ("quits", [], {}), ("interrupted", [], {}), ("recurses", [], {}), ("names", [], {}), ("waits", [7], {"expected": 7}), ("many", [], {"expected": [0, 1, 2]}),
+        ("closed", [], {}), ("odd_flush", [], {}), ("counts", [], {"expected": 1}), ("counts", [], {"expected": 1}), ("ordered", [[3, 1, 2]], {"expected": [1, 2, 3]}), ("ordered", [5], {}),
+        ("Solution().f", [1], {"expected": [1]}), ("Solution.f", [1], {}), ("log", [], {}), ("Own", ["x"], {}), ("absent", [], {}), ("L", [[1, 2]], {})]]
+
+
+def outcomes(r):
+    rows = []
+    for row in r["test_results"]:
+        row.pop("duration_ms")
+        text = json.dumps(row)
+        # how deep the stack was is the driver's own
+        rows.append(re.sub(r"\.\.\. \d+ more|0x[0-9a-f]+", "", text))
+    return rows
+
+
+def test_a_call_in_c_is_as_one_in_python(grade, cold):
+    # The last ones change the process: with --shared they would change those behind them.
+    fast, slow = outcomes(grade(OUTCOMES, CALLS)), outcomes(grade(OUTCOMES, CALLS, *cold))
+    different = [(CALLS[i], a, b) for i, (a, b) in enumerate(zip(fast, slow)) if a != b]
+    assert not different, different[:3]
+    assert len(fast) == len(slow) == len(CALLS) > 90
+    found = [json.loads(row)["reason"] for row in fast]
+    assert {None, "exception", "unencodable", "exited", "missing_function", "wrong_value"} - set(found) <= {"wrong_value"}, set(found)
+
+
+def test_what_goes_in_comes_out(grade):
+    """Both ways through C and through Python, by chance."""
+    rng = random.Random(5)
+
+    def some(depth=0):
+        kind = rng.randrange(7 if depth > 3 else 12)
+        if kind < 7:
+            return rng.choice([None, True, False, rng.randrange(-9, 9), rng.randrange(-2**65, 2**65), rng.uniform(-1e9, 1e9), "".join(chr(rng.randrange(1, 0xd7ff)) for _ in range(rng.randrange(9))),
+                               bytes(rng.randrange(256) for _ in range(rng.randrange(9))), rng.choice([2**63, -2**63, 2**63 - 1, 10**17, 10**18, -10**18])])
+        items = [some(depth + 1) for _ in range(rng.randrange(6))]
+        if kind < 9:
+            return items
+        if kind == 9:
+            return tuple(items)
+        return {str(i) if kind == 10 else i: v for i, v in enumerate(items)}
+    values = [some() for _ in range(300)]
+    r = grade("def f(x):\n    return x\n", [{"args": [{"$py": repr(v)}], "expected": {"$py": repr(v)}} for v in values])
+    wrong = [(values[i], row) for i, row in enumerate(r["test_results"]) if not row["passed"]]
+    assert not wrong and r["passed"] == 300, wrong[:3]
 
 
 def test_exact_is_strict(grade):
