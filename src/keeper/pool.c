@@ -181,7 +181,7 @@ struct pool {
 	struct err dumps; /* of dumps_bar() */
 	char run_dir[256];
 	struct shelf_end shelves[SHELVES_MAX];
-	unsigned shelf_count;
+	unsigned shelf_count, cpus;
 	struct place places[SLOTS_MAX];
 	unsigned place_count;
 	unsigned active; /* those from here on are FREE: nobody looks at them */
@@ -928,7 +928,7 @@ static unsigned in_use(void);
 
 static int boot_node(struct place *s, struct err *e)
 {
-	/* Practice takes CPU time that others need where more run than there are shelves, one for each CPU. */
+	/* Practice takes CPU time that others need where more run than there are CPUs. */
 	static const char quick[] = NODE_ENV "BELLJAR_WAIT=1", practised[] = NODE_ENV "BELLJAR_WAIT=2";
 	static const char argv[] = "/usr/bin/node\0--require=/etc/belljar/node.js\0/workspace/main.js";
 	static const struct {
@@ -962,7 +962,7 @@ static int boot_node(struct place *s, struct err *e)
 		goto out;
 	}
 	theirs[3] = feed[0];
-	add_record(text, &len, FEED_ENV, in_use() > p.shelf_count ? quick : practised, sizeof(quick));
+	add_record(text, &len, FEED_ENV, in_use() > p.cpus ? quick : practised, sizeof(quick));
 	add_record(text, &len, FEED_ARGV, argv, sizeof(argv));
 	add_record(text, &len, FEED_CWD, "/workspace", 10);
 	add_record(text, &len, FEED_GO, "", 0);
@@ -1956,8 +1956,7 @@ static bool is_module(const char *name)
 /* One makes more jars and guests than two CPUs can use, and each takes a tenth of a second of CPU time before its first guest. */
 static unsigned shelves_wanted(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned n = p.want.zygotes ? p.want.zygotes : (unsigned)(cpus > 0 ? (cpus + 1) / 2 : 1);
+	unsigned n = p.want.zygotes ? p.want.zygotes : (p.cpus + 1) / 2;
 	unsigned least = (p.want.ceiling + SHELF_SLOTS - 1) / SHELF_SLOTS;
 
 	if (n < 1)
@@ -1987,7 +1986,11 @@ static void init_place(struct place *s)
 /* Ids for all that may ever be: they are written into the shelves' maps once. */
 static int open_pool(struct err *e)
 {
-	unsigned count = shelves_wanted(), shelf = 0, index = 1;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned count, shelf = 0, index = 1;
+
+	p.cpus = cpus > 0 ? (unsigned)cpus : 1;
+	count = shelves_wanted();
 
 	for (unsigned i = 0; i < count; i++) {
 		struct shelf_end *h = &p.shelves[i];
