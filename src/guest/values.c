@@ -35,7 +35,9 @@ static char *space(struct out *o, size_t len)
 		return NULL;
 	if (!o->own)
 		memcpy(more, o->start, used);
-	*o = (struct out){ more, more + used, more + size, more };
+	o->own = o->start = more;
+	o->at = more + used;
+	o->end = more + size;
 	return o->at;
 }
 
