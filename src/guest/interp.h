@@ -76,9 +76,6 @@ extern struct interp {
 	ssize_t (*PyTuple_Size)(object *);
 	object *(*PyTuple_GetItem)(object *, ssize_t);
 	int (*PyTuple_SetItem)(object *, ssize_t, object *);
-	ssize_t (*PySet_Size)(object *);
-	object *(*PyObject_GetIter)(object *);
-	object *(*PyIter_Next)(object *);
 	object *(*PyObject_CallFunctionObjArgs)(object *, ...);
 	long (*PyImport_GetMagicNumber)(void);
 	object *(*PyMarshal_ReadObjectFromString)(const char *, ssize_t);
@@ -94,7 +91,7 @@ extern struct interp {
 	void (*Py_IncRef)(object *);
 	void (*Py_DecRef)(object *);
 	object **PyExc_SystemExit, **PyExc_KeyboardInterrupt;
-	object *PyLong_Type, *PyFloat_Type, *PyBool_Type, *PyUnicode_Type, *PyBytes_Type, *PyList_Type, *PyTuple_Type, *PyDict_Type, *PySet_Type, *PyFrozenSet_Type;
+	object *PyLong_Type, *PyFloat_Type, *PyBool_Type, *PyUnicode_Type, *PyBytes_Type, *PyList_Type, *PyTuple_Type, *PyDict_Type;
 	object *_Py_NoneStruct, *_Py_TrueStruct, *_Py_FalseStruct;
 } py;
 

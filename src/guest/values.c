@@ -87,25 +87,13 @@ static bool put_float(struct out *o, double x)
 
 static bool put_value(struct out *o, object *x, int depth);
 
+/* No object is made on the way, so no collection begins, and nobody's code runs: what is borrowed stays. (Sets, which only an iterator walks, are Python's.) */
 static bool put_sequence(struct out *o, object *x, char tag, ssize_t count, object *(*item)(object *, ssize_t), int depth)
 {
 	bool good = out_number(o, tag, count, ':');
 
 	for (ssize_t i = 0; good && i < count; i++)
 		good = put_value(o, item(x, i), depth + 1);
-	return good;
-}
-
-static bool put_set(struct out *o, object *x, char tag, int depth)
-{
-	object *walk = py.PyObject_GetIter(x), *item;
-	bool good = walk && out_number(o, tag, py.PySet_Size(x), ':');
-
-	while (good && (item = py.PyIter_Next(walk))) {
-		good = put_value(o, item, depth + 1);
-		drop(item);
-	}
-	drop(walk);
 	return good;
 }
 
@@ -156,8 +144,6 @@ static bool put_value(struct out *o, object *x, int depth)
 		return put_sequence(o, x, 't', py.PyTuple_Size(x), py.PyTuple_GetItem, depth);
 	if (t == py.PyDict_Type)
 		return put_dict(o, x, depth);
-	if (t == py.PySet_Type || t == py.PyFrozenSet_Type)
-		return put_set(o, x, t == py.PySet_Type ? 'e' : 'z', depth);
 	return false;
 }
 

@@ -9,7 +9,7 @@
 #include "guest/interp.h"
 
 /*
- * What most values are made of: None, bool, int of 64 bits, float, str, bytes, list, tuple, set, frozenset, dict, and nothing that comes from these. Everything else, and
+ * What most values are made of: None, bool, int of 64 bits, float, str, bytes, list, tuple, dict, and nothing that comes from these. Everything else, and
  * everything that goes wrong, is left to the functions in Python, from the beginning: nothing here runs anybody's code, changes a value or takes anything from an iterator.
  * In Python the types that a value is compared with are each a page that every case writes to, for their reference counts.
  *

@@ -67,10 +67,23 @@ static struct {
 
 /* ---- a guest ---- */
 
+/* Where Python keeps its environment: posix.environ, and what is behind os.environ. NULL: nowhere. */
+static object *environment(int which)
+{
+	static const char *const dicts[][2] = { { "posix", NULL }, { "os", "_data" } };
+	object *m = py.PyImport_ImportModule(dicts[which][0]);
+	object *d = m ? py.PyObject_GetAttrString(m, "environ") : NULL;
+
+	if (d && dicts[which][1])
+		d = py.PyObject_GetAttrString(d, dicts[which][1]);
+	if (!d)
+		py.PyErr_Clear();
+	return d;
+}
+
 /* The environment of the request, unless it is the one that the zygote has. */
 static void set_environment(char *words, uint64_t len)
 {
-	static const char *const dicts[][2] = { { "posix", NULL }, { "os", "_data" } };
 	char *w = words;
 	char **have = environ;
 
@@ -84,15 +97,10 @@ static void set_environment(char *words, uint64_t len)
 	for (w = words; w < words + len; w += strlen(w) + 1)
 		putenv(w);
 	for (int i = 0; i < 2; i++) {
-		object *m = py.PyImport_ImportModule(dicts[i][0]);
-		object *d = m ? py.PyObject_GetAttrString(m, "environ") : NULL;
+		object *d = environment(i);
 
-		if (d && dicts[i][1])
-			d = py.PyObject_GetAttrString(d, dicts[i][1]);
-		if (!d) {
-			py.PyErr_Clear();
+		if (!d)
 			continue;
-		}
 		py.PyDict_Clear(d);
 		for (w = words; w < words + len; w += strlen(w) + 1) {
 			char *eq = strchr(w, '=');
@@ -465,11 +473,38 @@ static void find_rseq(void)
 	zy.rseq_len = *size < 32 ? 32 : *size;
 }
 
+/* A variable of ours goes, from where /proc shows it too. */
+static void hide(char *variable, const char *name)
+{
+	if (!variable)
+		return;
+	unsetenv(name);
+	variable -= strlen(name) + 1;
+	memset(variable, 0, strlen(variable));
+}
+
+/* Python has taken it, and has put it where a program would look for variables. */
+static void hide_seed(void)
+{
+	static const char name[] = "PYTHONHASHSEED";
+	object *key = py.PyBytes_FromString(name);
+
+	hide(getenv(name), name);
+	for (int i = 0; key && i < 2; i++) {
+		object *d = environment(i);
+
+		if (!d || py.PyDict_DelItem(d, key) < 0)
+			py.PyErr_Clear();
+	}
+	drop(key);
+}
+
 static _Noreturn void become_zygote(void)
 {
 	struct forker f = { .sock = SOCK, .guest = guest };
 	struct err e = { 0 };
 
+	hide_seed();
 	preload();
 	prepare_reseed();
 	zy.alone = interp_alone();
@@ -509,16 +544,6 @@ static int on_audit(const char *event, object *args, void *unused)
 	become_zygote();
 }
 
-/* Before Python's main: nobody has looked at the environment yet. Our variables go, from where /proc shows them too. */
-static void hide(char *variable, const char *name)
-{
-	if (!variable)
-		return;
-	unsetenv(name);
-	variable -= strlen(name) + 1;
-	memset(variable, 0, strlen(variable));
-}
-
 /* Who we were when we were executed is in the vector behind the environment. Guests are somebody else. */
 static void hide_ids(void)
 {
@@ -531,6 +556,7 @@ static void hide_ids(void)
 			a->a_un.a_val = 1000;
 }
 
+/* Before Python's main: nobody has looked at the environment yet. */
 __attribute__((constructor)) static void zygote_start(void)
 {
 	char *modules = getenv("BELLJAR_ZYGOTE");

@@ -373,12 +373,13 @@ static int zygote_close(int sock, struct err *e)
 static int exec_python(const struct shelf_msg *msg, struct err *e)
 {
 	char *argv[] = { "/usr/bin/python3", "/workspace/main.py", NULL };
-	static char modules[SHELF_MODULES + 32];
-	/* What run_environment() gives to every Python; the last ones are gone before Python sees them. */
+	static char modules[SHELF_MODULES + 32], seed[40];
+	/* What run_environment() gives to every Python; the last ones are gone before Python sees them, the seed before a guest does. */
 	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
+			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", seed, "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
 			 HOOK_ENV msg->seats ? "BELLJAR_SEATS=1" : NULL, NULL };
 
+	snprintf(seed, sizeof(seed), "PYTHONHASHSEED=%u", msg->hash_seed);
 	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);
 	for (int i = 1; i < NSIG; i++)
 		if (i != SIGKILL && i != SIGSTOP)

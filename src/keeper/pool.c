@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -176,6 +177,7 @@ struct pool {
 	bool open;
 	struct pool_open want;
 	char modules[SHELF_MODULES];
+	uint32_t hash_seed; /* of all Pythons: a candidate and its verifier have sets in the same order, whatever zygotes they come from */
 	struct cgroup_host cg_host;
 	int landlock;
 	struct err dumps; /* of dumps_bar() */
@@ -1834,6 +1836,7 @@ static void start_zygote(struct shelf_end *h, int kind)
 	msg.slot = 0;
 	msg.python = kind == POOL_PYTHON;
 	msg.seats = p.want.recycle && msg.python;
+	msg.hash_seed = p.hash_seed;
 	memcpy(msg.modules, p.modules, sizeof(msg.modules));
 	fd_send(h->u.sock, &msg, sizeof(msg), fds, 1 + msg.python);
 	close(fds[0]);
@@ -2066,6 +2069,9 @@ static int pool_open(const void *req, int *fds, struct err *e)
 			return err_set(e, ERR_INTERNAL, "preload: too many modules");
 	}
 	p.open = true;
+	if (getrandom(&p.hash_seed, sizeof(p.hash_seed), 0) != sizeof(p.hash_seed))
+		return err_sys(e, "draw a seed");
+	p.hash_seed |= 1; /* 0 is none */
 	cgroup_host_open(&p.cg_host);
 	if (cgroup_leftovers(&p.cg_host))
 		slot_each_free(p.run_dir, scrub, NULL, NULL);

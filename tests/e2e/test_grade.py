@@ -515,10 +515,46 @@ LATER = "import threading, time\ntable = {}\nthreading.Timer(0.3, lambda: table.
         "def f(x):\n    if x == 0: time.sleep(0.6)\n    return x if x == 0 or table else table\n"
 
 
-@pytest.mark.parametrize("code, opts", [(KILLER, ()), (FORKS, ("--pids", "3")), (SIGNALS, ()), (LATER, ()), (THREADS, ()), ("def f(x): return x\n", ("--pids", "2")), ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\ndef f(x): return x\n", ())],
-                         ids=["the next one is killed", "few processes", "signals for the driver", "a thread goes on", "the solution has threads", "no process can wait", "children are ignored"])
+IGNORES_IN_THREADS = "import signal, threading, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ndef f(x): return x\n"
+# What is returned changes when its sets are walked: that makes an iterator, which begins a collection, which calls __del__.
+COLLECTED = """
+import gc
+class K:
+    def __del__(self): self.x.clear()
+def f(n):
+    x = [[{1, 2}, {3}] for _ in range(1000)]
+    gc.collect()
+    k = K(); k.x = x; k.k = k
+    x.insert(0, 7)
+    gc.set_threshold(1, 10**6, 10**6)
+    k = None
+    return [n, x] and (x if n > 9 else n)
+def many(n): return f(10)
+"""
+
+
+@pytest.mark.parametrize("code, opts", [(KILLER, ()), (FORKS, ("--pids", "3")), (SIGNALS, ()), (LATER, ()), (THREADS, ()), ("def f(x): return x\n", ("--pids", "2")), ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\ndef f(x): return x\n", ()),
+                                        (IGNORES_IN_THREADS, ()), ("import os\ndef f(x):\n    os.fork()\n    return x\n", ()), (COLLECTED, ())],
+                         ids=["the next one is killed", "few processes", "signals for the driver", "a thread goes on", "the solution has threads", "no process can wait", "children are ignored", "and it has threads", "two come back", "a collection while the value is looked at"])
 def test_all_cases_of_an_odd_solution(grade, code, opts):
     assert reasons(grade(code, FOUR, *opts)) == [None] * 4
+
+
+def test_a_value_that_changes_while_it_is_looked_at(grade, cold):
+    for opts in ((), ("--shared",), cold):
+        found = reasons(grade(COLLECTED, [{"function": "many", "args": [1]}, {"args": [2], "expected": 2}], *opts))
+        assert found == [None, None], (opts, found)
+
+
+def test_sets_have_the_same_order_on_both_sides(tmp_path):
+    """As in a harness that runs both in one process; whatever zygotes they come from."""
+    (tmp_path / "belljar").mkdir()
+    (tmp_path / "belljar" / "config.yaml").write_text("pool: {zygotes: 3}\n")
+    words = "w = ['w%d' % i for i in range(30)]\nassert f(w) == list(set(w))"
+    lines = [{"task_id": i, "text": "", "code": "def f(x):\n    return list(set(x))\n", "test_list": [words], "test_setup_code": "", "challenge_test_list": []} for i in range(24)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    r = harness.run("eval", "mbpp", "--data", str(tmp_path / "data.jsonl"), "--references", "--json", "-j", "4", env={"XDG_CONFIG_HOME": str(tmp_path)}, timeout=harness.seconds(120))
+    assert r.rc == 0 and json.loads(r.out)["passed"] == 24, (r.rc, r.out[-500:], r.err)
 
 
 def test_a_case_has_what_the_solution_drew(grade):

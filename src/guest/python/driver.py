@@ -11,7 +11,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
     import time
 
     os, sys = _os, _sys
-    fork, waitpid, kill, read, lseek, ftruncate, close = os.fork, os.waitpid, os.kill, os.read, os.lseek, os.ftruncate, os.close
+    fork, getpid, waitpid, kill, read, lseek, ftruncate, close = os.fork, os.getpid, os.waitpid, os.kill, os.read, os.lseek, os.ftruncate, os.close
     select_, clock, cpu_clock, setitimer, set_signal = select.select, time.perf_counter_ns, time.process_time_ns, signal.setitimer, signal.signal
     type_name = type.__dict__["__name__"].__get__
     mro_of = type.__dict__["__mro__"].__get__
@@ -267,11 +267,16 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
             return {"e": describe(e)}
         watch = r.get("inplace", True) and (kwargs or not scalars.issuperset(map(type, args)))
         before = encode((args, kwargs), keep) if watch else None
-        begin, cpu = clock(), cpu_clock()
+        begin, cpu, self = clock(), cpu_clock(), getpid()
+        value = error = None
         try:
             value = f(*args, **kwargs)
         except BaseException as e:
-            return with_changes({"e": describe(e)}, args, kwargs, before)
+            error = e
+        if getpid() != self:
+            exit_now(0)  # the solution has forked, and this one has come back too
+        if error is not None:
+            return with_changes({"e": describe(error)}, args, kwargs, before)
         return outcome(value, keeper, begin, cpu, args, kwargs, before)
 
     def outcome(value, keeper, begin, cpu, args, kwargs, before):
@@ -400,7 +405,10 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         late = not select_([pidfd], [], [], wall_s + 1.0)[0]
         if late:
             kill(pid, 9)
-        status = waitpid(pid, 0)[1]
+        try:
+            status = waitpid(pid, 0)[1]
+        except ChildProcessError:
+            status = -1  # the solution does not want to hear of its children
         close(pidfd)
         while status and select_([inp], [], [], 0)[0]:
             # It ended before it had read its question. The next one comes only after our word.
