@@ -456,6 +456,12 @@ static bool go_on(const struct seat *s)
 	return ptrace(PTRACE_CONT, s->pid, NULL, NULL) == 0;
 }
 
+/* How much memory it once had is nobody's business, also where a guest has given it back itself. */
+static bool forget_peak(const struct seat *s)
+{
+	return write(s->clear, "5", 1) == 1;
+}
+
 static bool mail_in_place(const struct seat *s)
 {
 	const struct map *m = map_at(s, s->mail);
@@ -511,14 +517,14 @@ static enum restore_why back(struct seat *s)
 	if (why)
 		return why;
 	here.iov_len = there.iov_len = offsetof(struct seat_mail, errands) + mail.count * sizeof(mail.errands[0]);
-	if (process_vm_writev(s->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len || ptrace(PTRACE_SETREGS, s->pid, NULL, &s->regs) < 0 || !go_on(s))
+	if (process_vm_writev(s->pid, &here, 1, &there, 1, 0) != (ssize_t)here.iov_len || ptrace(PTRACE_SETREGS, s->pid, NULL, &s->regs) < 0 || !forget_peak(s) || !go_on(s))
 		return RESTORE_KERNEL;
 	if (!mail.stop)
 		return RESTORE_OK;
-	/* How much memory it once had is nobody's business. */
+	/* Once more, when it has done its errands. */
 	if (!stops(s, SIGSTOP))
 		return RESTORE_STRANGE;
-	return write(s->clear, "5", 1) == 1 && go_on(s) ? RESTORE_OK : RESTORE_KERNEL;
+	return forget_peak(s) && go_on(s) ? RESTORE_OK : RESTORE_KERNEL;
 }
 
 /* ---- requests ---- */
