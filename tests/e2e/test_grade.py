@@ -557,6 +557,16 @@ def test_sets_have_the_same_order_on_both_sides(tmp_path):
     assert r.rc == 0 and json.loads(r.out)["passed"] == 24, (r.rc, r.out[-500:], r.err)
 
 
+def test_one_jar_is_not_enough(tmp_path):
+    """The verifier would have it, and the candidate would be late."""
+    (tmp_path / "belljar").mkdir()
+    (tmp_path / "belljar" / "config.yaml").write_text("pool: {ceiling: 1}\n")
+    (tmp_path / "s.py").write_text("def f(x):\n    return x\n")
+    (tmp_path / "c.json").write_text('[{"args": [1], "expected": 1}]')
+    r = harness.run("test", str(tmp_path / "s.py"), "--func", "f", "--cases", str(tmp_path / "c.json"), "--json", env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert r.rc == 0, (r.rc, r.out[-500:], r.err)
+
+
 def test_a_case_has_what_the_solution_drew(grade):
     """A seed that the solution has set is one in every case."""
     code = "import random\nrandom.seed(7)\ndef f(x): return random.randrange(1000)\n"
