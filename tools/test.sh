@@ -37,7 +37,7 @@ group() {
 }
 
 py() {
-	/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs "$@"
+	/usr/bin/python3 -m pytest -p no:cacheprovider -q -rs --durations=6 "$@"
 }
 
 # meson prints "Ok: N", "Fail: N", "Timeout: N".
