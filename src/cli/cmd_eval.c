@@ -178,8 +178,7 @@ int cmd_eval(int argc, char **argv)
 	setup.grade.jobs = (size_t)o.jobs;
 	setup.grade.defaults = &defaults;
 	setup.grade.quiet = o.quiet;
-	/* A verifier stays beside each sample. */
-	setup.grade.open.ceiling = setup.grade.open.ceiling + (uint32_t)o.jobs < POOL_CEILING_MAX ? setup.grade.open.ceiling + (uint32_t)o.jobs : POOL_CEILING_MAX;
+	pooled_verifiers(&setup.grade.open, o.jobs);
 	if (setup.grade.keeper < 0 || pooled_store(&setup.grade.ledger, &o.req, &no_store, o.quiet, &e) < 0 || pooled_confine(&pooled, arena_fmt(&arena, "eval %s", setup.kind->name), &(struct strlist){ 0 }, o.quiet, &arena, &e) < 0) {
 		status = cli_error(&e);
 		goto out;

@@ -189,7 +189,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 	setup.jobs = 1;
 	if (pooled_sizes(&setup.open, &jobs, c, o->preload, false, o->req.limits.disk_bytes, e) < 0)
 		return cli_error(e);
-	setup.open.ceiling += setup.open.ceiling == 1; /* the verifier takes one */
+	pooled_verifiers(&setup.open, jobs);
 	if (t->cases && function_sample(&one.sample, t, a, e) < 0)
 		return e->kind == ERR_USAGE ? (cli_error(e), 2) : cli_error(e);
 	setup.keeper = pooled_keeper(p, e);

@@ -108,6 +108,11 @@ int pooled_sizes(struct pool_open *p, uint64_t *jobs, const struct config *c, co
 	return set_preload(p, preload, c, e);
 }
 
+void pooled_verifiers(struct pool_open *p, uint64_t jobs)
+{
+	p->ceiling = p->ceiling + jobs < POOL_CEILING_MAX ? p->ceiling + (uint32_t)jobs : POOL_CEILING_MAX;
+}
+
 static int start_store(struct ledger_setup *s, struct err *e)
 {
 	char dir[400];

@@ -23,6 +23,8 @@ int pooled_start(struct pooled *p, struct err *e);
 size_t pooled_cpus(void);
 /* The pool's sizes for that many runs at once (0: what fits this machine) and what its interpreters import. */
 int pooled_sizes(struct pool_open *open, uint64_t *jobs, const struct config *c, const char *preload, bool recycle, uint64_t disk_bytes, struct err *e);
+/* For what is graded: a verifier stays beside each of `jobs` samples. */
+void pooled_verifiers(struct pool_open *open, uint64_t jobs);
 /* Receipts: starts the store and the notary, two processes of their own, while we may; what they have open we never do. Where there can be none and
  * that is not required, `error` says why. */
 int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, bool quiet, struct err *e);

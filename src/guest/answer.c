@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "guest/cases.h"
 #include "guest/values.h"
@@ -19,14 +19,6 @@ struct question {
 	bool materialise;
 	bool watch; /* arguments may be changed in place */
 };
-
-static int64_t now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* The name of something in the solution's module; Solution().f and the like are Python's. */
 static bool is_name(object *target)
@@ -172,7 +164,7 @@ static int call(const struct answers *a, const char *nonce, const struct questio
 {
 	static char room[ROOM];
 	struct out o = out_in(room, sizeof(room));
-	int64_t begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID), took[2];
+	int64_t begin = (int64_t)clock_mono_ns(), cpu = (int64_t)clock_cpu_ns(), took[2];
 	pid_t self = getpid();
 	object *value = py.PyObject_Call(q->f, q->args, py.PyDict_Size(q->kwargs) ? q->kwargs : NULL);
 	struct raised r = { 0 };
@@ -185,8 +177,8 @@ static int call(const struct answers *a, const char *nonce, const struct questio
 		drop(value);
 		value = NULL;
 	}
-	took[0] = now(CLOCK_MONOTONIC) - begin;
-	took[1] = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	took[0] = (int64_t)clock_mono_ns() - begin;
+	took[1] = (int64_t)clock_cpu_ns() - cpu;
 	if (!value) {
 		fetch(&r);
 	} else if (plain_answer(&o, a, nonce, q, before, value, took)) {

@@ -23,7 +23,6 @@ struct driver driver = { .rehearsals = { -1, -1, -1 } };
 static bool in_case; /* this is the child of a case */
 static bool plain;   /* values are as src/guest/values.h wants them */
 static struct answers answers = { .out = -1, .capture = -1 };
-static struct cases cases;
 static object *asked; /* a list: the nonce of what is being answered, for whoever is ended by a time limit */
 
 static void case_child(void)
@@ -31,6 +30,8 @@ static void case_child(void)
 	in_case = true;
 	pages_touch(PAGES_CASE);
 }
+
+static struct cases cases = { .in_child = case_child };
 
 static _Noreturn void end(int code)
 {
@@ -63,6 +64,7 @@ static object *take_case(const unsigned char *head)
 	object *all = py.PyBytes_FromStringAndSize(NULL, (ssize_t)(CASES_HEAD + len));
 	char *text = all ? py.PyBytes_AsString(all) + CASES_HEAD : NULL;
 	uint32_t cpu_ms = 0;
+	int rc;
 
 	if (!all || len < QUESTION_CALL || fd_read_all(cases.inp, text, len) != 0)
 		end(1);
@@ -72,8 +74,9 @@ static object *take_case(const unsigned char *head)
 	py.PyList_SetItem(asked, 0, py.PyBytes_FromStringAndSize(text, ANSWER_NONCE));
 	limit(ITIMER_PROF, cpu_ms);
 	limit(ITIMER_REAL, cases_wall_ms(head));
-	if (plain && answer(&answers, text, text + QUESTION_CALL, len - QUESTION_CALL) != 0)
-		end(0);
+	rc = plain ? answer(&answers, text, text + QUESTION_CALL, len - QUESTION_CALL) : 0;
+	if (rc)
+		end(rc < 0);
 	return all;
 }
 
@@ -88,7 +91,6 @@ static object *serve_cases(object *self, object *args)
 	object *first;
 
 	(void)self;
-	cases.in_child = case_child;
 	if (!py.PyArg_ParseTuple(args, "iiiOO", &cases.inp, &cases.out, &cases.capture, &first, &asked))
 		return NULL;
 	memcpy(head, py.PyBytes_AsString(first), CASES_HEAD);
@@ -140,18 +142,10 @@ static object *leave(object *self, object *code)
 /* _quick(x) */
 static object *plain_bytes(object *self, object *x)
 {
-	static char room[4096];
-	struct out o = out_in(room, sizeof(room));
-	object *made = NULL;
+	object *made = values_bytes(x);
 
 	(void)self;
-	if (values_put(&o, x))
-		made = py.PyBytes_FromStringAndSize(o.start, (ssize_t)out_len(&o));
-	out_done(&o);
-	if (made)
-		return made;
-	py.PyErr_Clear();
-	return nothing();
+	return made ? made : nothing();
 }
 
 void driver_lend(object *names)

@@ -24,7 +24,9 @@ static const struct {
 	NAME(PyWeakref_NewRef), NAME(PyWeakref_GetObject), NAME(PyGC_Collect), NAME(PyObject_Malloc), NAME(PyOS_BeforeFork),
 	NAME(PyOS_AfterFork_Child), NAME(Py_IncRef), NAME(Py_DecRef), NAME(PyExc_SystemExit), NAME(PyExc_KeyboardInterrupt), NAME(PyLong_Type), NAME(_Py_NoneStruct),
 	NAME(PyLong_AsLongLongAndOverflow), NAME(PyLong_FromLongLong), NAME(PyFloat_AsDouble), NAME(PyFloat_FromDouble), NAME(PyUnicode_AsUTF8AndSize),
-	NAME(PyUnicode_DecodeUTF8), NAME(PyBytes_Size), NAME(PyTuple_New), NAME(PyTuple_Size), NAME(PyTuple_GetItem), NAME(PyTuple_SetItem), NAME(PyObject_CallFunctionObjArgs), NAME(PyObject_Call), NAME(PyImport_GetMagicNumber), NAME(PyMarshal_ReadObjectFromString), NAME(PyErr_CheckSignals), NAME(PyException_SetTraceback), NAME(PyFloat_Type), NAME(PyBool_Type), NAME(PyUnicode_Type), NAME(PyBytes_Type),
+	NAME(PyUnicode_DecodeUTF8), NAME(PyBytes_Size), NAME(PyTuple_New), NAME(PyTuple_Size), NAME(PyTuple_GetItem), NAME(PyTuple_SetItem),
+	NAME(PyObject_CallFunctionObjArgs), NAME(PyObject_Call), NAME(PyImport_GetMagicNumber), NAME(PyMarshal_ReadObjectFromString), NAME(PyErr_CheckSignals),
+	NAME(PyException_SetTraceback), NAME(PyFloat_Type), NAME(PyBool_Type), NAME(PyUnicode_Type), NAME(PyBytes_Type),
 	NAME(PyList_Type), NAME(PyTuple_Type), NAME(PyDict_Type), NAME(_Py_TrueStruct), NAME(_Py_FalseStruct),
 };
 

@@ -32,7 +32,7 @@ enum pages_set { PAGES_ALL, PAGES_DRIVER, PAGES_CASE, PAGES_SETS };
 void pages_learn(int in, enum pages_set set);
 /* Where somebody's code has run: forgets pages that are no memory to write to any more. */
 void pages_check(enum pages_set set);
-/* In a guest, first of all; PAGES_DRIVER before the driver goes on; PAGES_CASE in a child of it, which has checked them. All of them must be there. */
+/* In a guest, first of all; PAGES_DRIVER before the driver goes on; PAGES_CASE in a child of it, after it has checked them itself. All of them must be there. */
 void pages_touch(enum pages_set set);
 
 #endif

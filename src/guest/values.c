@@ -152,20 +152,26 @@ bool values_put(struct out *o, object *x)
 	return put_value(o, x, 0);
 }
 
-/* encode(x[, keep]) */
-static object *encode(object *self, object *const *args, ssize_t count)
+object *values_bytes(object *x)
 {
 	static char room[ROOM];
 	struct out o = out_in(room, sizeof(room));
-	object *made = NULL;
+	object *made = values_put(&o, x) ? py.PyBytes_FromStringAndSize(o.start, (ssize_t)out_len(&o)) : NULL;
+
+	out_done(&o);
+	if (!made)
+		py.PyErr_Clear();
+	return made;
+}
+
+/* encode(x[, keep]) */
+static object *encode(object *self, object *const *args, ssize_t count)
+{
+	object *made = count > 0 ? values_bytes(args[0]) : NULL;
 
 	(void)self;
-	if (count > 0 && values_put(&o, args[0]))
-		made = py.PyBytes_FromStringAndSize(o.start, (ssize_t)out_len(&o));
-	out_done(&o);
 	if (made)
 		return made;
-	py.PyErr_Clear();
 	return py.PyObject_CallFunctionObjArgs(rest.encode, count > 0 ? args[0] : NULL, count > 1 ? args[1] : NULL, NULL);
 }
 

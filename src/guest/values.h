@@ -51,6 +51,8 @@ static inline object *values_type(object *o)
 
 /* False: not a value of ours, or an error that may be set. */
 bool values_put(struct out *o, object *x);
+/* The bytes of a value; NULL, and no error, where it is not one of ours. */
+object *values_bytes(object *x);
 /* NULL: the same. */
 object *values_get(const char *text, size_t len);
 

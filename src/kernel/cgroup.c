@@ -403,16 +403,22 @@ bool cgroup_leftovers(const struct cgroup_host *h)
 	bool found = false;
 
 	for (int c = 0; c < CGROUP_CTLS && !found; c++) {
-		int fd = h->ctl[c].parent >= 0 && h->ctl[c].same < 0 ? openat(h->ctl[c].parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-		DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 		struct dirent *d;
+		DIR *dir;
+		int fd;
 
-		while (dir && !found && (d = readdir(dir)))
+		if (h->ctl[c].parent < 0 || h->ctl[c].same >= 0)
+			continue;
+		fd = openat(h->ctl[c].parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		dir = fd >= 0 ? fdopendir(fd) : NULL;
+		if (!dir) {
+			/* It cannot be told. */
+			fd_close(&fd);
+			return true;
+		}
+		while (!found && (d = readdir(dir)))
 			found = d->d_name[0] == 's' && d->d_name[1] >= '0' && d->d_name[1] <= '9';
-		if (dir)
-			closedir(dir);
-		else if (fd >= 0)
-			close(fd);
+		closedir(dir);
 	}
 	return found;
 }

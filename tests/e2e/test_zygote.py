@@ -540,3 +540,17 @@ def test_a_preloaded_module_that_starts_threads(put):
                     assert served(b.run({"language": "python", "code": code}, 20)) == ("here\n1\n", 0), b.err
     finally:
         module.unlink()
+
+
+SEED = r'''
+import ctypes, os, posix, subprocess, sys
+getenv = ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+own = subprocess.run([sys.executable, "-c", "print(hash('belljar'))"], capture_output=True, text=True).stdout
+print("PYTHONHASHSEED" in os.environ, b"PYTHONHASHSEED" in posix.environ, getenv(b"PYTHONHASHSEED"), b"HASHSEED" in open("/proc/self/environ", "rb").read(), sys.flags.hash_randomization,
+      own.strip() == str(hash("belljar")))
+'''
+
+
+def test_the_seed_of_all_pythons_is_not_in_a_guests_environment(image):
+    assert served(image.run({"language": "python", "code": SEED}))[0].split() == ["False", "False", "None", "False", "1", "False"]

@@ -320,8 +320,6 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         write_frame(out, nonce + encode(reply))
 
     def serve(op, nonce, body):
-        if op == b"C" and quick_call and quick_call(nonce, body):
-            return
         r = decode(body, handle)
         if op == b"C":
             reply = call(r, None if r.get("materialise") else keep)
@@ -452,7 +450,8 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
                 rest = read_exact(inp, length)
                 if rest is None:
                     exit_now(0)
-                serve(op, nonce, rest)
+                if not (op == b"C" and quick_call and quick_call(nonce, rest)):
+                    serve(op, nonce, rest)
 
     return run
 
