@@ -516,6 +516,8 @@ LATER = "import threading, time\ntable = {}\nthreading.Timer(0.3, lambda: table.
 
 
 IGNORES_IN_THREADS = "import signal, threading, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ndef f(x): return x\n"
+# Whoever forked hears of the child only when it is no more.
+GONE_AT_ONCE = "import os\n" + IGNORES_IN_THREADS + "os.register_at_fork(after_in_parent=lambda: time.sleep(0.3))\n"
 # What is returned changes when its sets are walked: that makes an iterator, which begins a collection, which calls __del__.
 COLLECTED = """
 import gc
@@ -534,8 +536,8 @@ def many(n): return f(10)
 
 
 @pytest.mark.parametrize("code, opts", [(KILLER, ()), (FORKS, ("--pids", "3")), (SIGNALS, ()), (LATER, ()), (THREADS, ()), ("def f(x): return x\n", ("--pids", "2")), ("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\ndef f(x): return x\n", ()),
-                                        (IGNORES_IN_THREADS, ()), ("import os\ndef f(x):\n    os.fork()\n    return x\n", ()), (COLLECTED, ())],
-                         ids=["the next one is killed", "few processes", "signals for the driver", "a thread goes on", "the solution has threads", "no process can wait", "children are ignored", "and it has threads", "two come back", "a collection while the value is looked at"])
+                                        (IGNORES_IN_THREADS, ()), (GONE_AT_ONCE, ()), ("import os\ndef f(x):\n    os.fork()\n    return x\n", ()), (COLLECTED, ())],
+                         ids=["the next one is killed", "few processes", "signals for the driver", "a thread goes on", "the solution has threads", "no process can wait", "children are ignored", "and it has threads", "and they are gone at once", "two come back", "a collection while the value is looked at"])
 def test_all_cases_of_an_odd_solution(grade, code, opts):
     assert reasons(grade(code, FOUR, *opts)) == [None] * 4
 

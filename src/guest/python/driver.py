@@ -399,15 +399,16 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         exit_now(0)
 
     def in_parent(pid, nonce, wall_s):
-        pidfd = os.pidfd_open(pid)
-        late = not select_([pidfd], [], [], wall_s + 1.0)[0]
-        if late:
-            kill(pid, 9)
+        late = False
         try:
+            pidfd = os.pidfd_open(pid)
+            late = not select_([pidfd], [], [], wall_s + 1.0)[0]
+            close(pidfd)
+            if late:
+                kill(pid, 9)
             status = waitpid(pid, 0)[1]
-        except ChildProcessError:
-            status = -1  # the solution does not want to hear of its children
-        close(pidfd)
+        except (ProcessLookupError, ChildProcessError):
+            status = -1  # it is gone, and the solution does not want to hear of its children
         while status and select_([inp], [], [], 0)[0]:
             # It ended before it had read its question. The next one comes only after our word.
             if not read(inp, 65536):
