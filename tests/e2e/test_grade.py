@@ -27,12 +27,12 @@ def tmp_path():
 
 @pytest.fixture
 def grade(tmp_path):
-    def run(code, cases, *opts, func="f", name="solution.py", rc=None):
+    def run(code, cases, *opts, func="f", name="solution.py", rc=None, **kw):
         solution, file = tmp_path / name, tmp_path / "cases.json"
         solution.write_text(code)
         file.write_text(cases if isinstance(cases, str) else json.dumps(cases))
         words = ["--func", func] if func else []
-        r = harness.run("test", str(solution), *words, "--cases", str(file), "--json", *opts)
+        r = harness.run("test", str(solution), *words, "--cases", str(file), "--json", *opts, **kw)
         if rc is not None:
             assert r.rc == rc, (r.rc, r.out, r.err)
             return r
@@ -409,6 +409,21 @@ def test_bash(grade):
 
 def test_other_languages_are_refused(grade):
     assert "judge" in str(grade("int main(){}\n", [], name="s.c", rc=2).err)
+
+
+@pytest.mark.parametrize("opts", [(), ("--shared",)], ids=["forked", "shared"])
+@pytest.mark.parametrize("name, code, printed, programs", [
+    ("solution.py", "def f(x):\n    print('x', x)\n    return x\n", "x 1\n", "python3"),
+    ("solution.js", "function f(x) { console.log('x', x); return x }\n", "x 1\n", "node"),
+    ("solution.sh", "f() { echo -n \"$1\"; }\n", None, "python3,bash"),
+], ids=["python", "javascript", "bash"])
+def test_with_an_allow_list(grade, name, code, printed, programs, opts):
+    """Where files in memory, which somebody could start, are refused."""
+    cases = [{"args": [1], "expected": "1" if name.endswith(".sh") else 1}, {"args": [2], "expected": "3" if name.endswith(".sh") else 3}]
+    r = grade(code, cases, *opts, name=name, env={"BELLJAR_ALLOW": programs})
+    assert reasons(r) == [None, "wrong_value"], r
+    assert printed is None or r["test_results"][0]["stdout"] == printed, r
+    assert reasons(grade(code, cases, *opts, name=name, env={"BELLJAR_ALLOW": "git"})) == ["policy", "policy"]
 
 
 # ---- data sets -----------------------------------------------------------------------------------
