@@ -37,6 +37,7 @@ static const struct opt eval_opts[] = {
 	{ "jobs", 'j', "N", NULL, OPT_U64, AT(jobs), NULL, 1, 100, 0, "samples at once (default: two for each CPU)" },
 	{ "preload", 0, "A,B,C", NULL, OPT_STR, AT(preload), NULL, 0, 0, 0, "Python modules that are imported before" },
 	REQUEST_LIMIT_OPTS
+	REQUEST_ALLOW_OPT
 	REQUEST_POLICY_OPTS
 	REQUEST_AUDIT_OPTS
 	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "the summary as JSON" },

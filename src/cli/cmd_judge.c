@@ -46,6 +46,7 @@ static const struct opt judge_opts[] = {
 	{ "cpus", 0, "N", "1.0", OPT_MILLI, REQUEST_AT(limits.cpus_milli), NULL, 10, 1024000, 0, "share of CPUs of a case" },
 	{ "disk", 0, "SIZE", "100M", OPT_BYTES, REQUEST_AT(limits.disk_bytes), NULL, 64ULL << 10, 1ULL << 40, 0, "disk of a case; counts as memory" },
 	{ "pids", 0, "N", "64", OPT_U64, REQUEST_AT(limits.pids), NULL, 1, 32768, 0, "processes and threads of a case" },
+	REQUEST_ALLOW_OPT
 	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print the result object (docs/judge.md) and nothing else" },
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ .name = NULL },
@@ -123,8 +124,15 @@ static int load_solution(struct call *c, const char *path, struct err *e)
 		return err_hint(e, "name its language with --lang");
 	}
 	c->solution.client = "judge-solution";
-	return read_whole("", path, &code, &len, &c->arena, e) < 0 ? -1
-								    : program_load(&c->solution, path, c->o.req.language, code, len, &c->arena, e);
+	if (read_whole("", path, &code, &len, &c->arena, e) < 0 || program_load(&c->solution, path, c->o.req.language, code, len, &c->arena, e) < 0)
+		return -1;
+	if (request_programs(&c->o.req, c->solution.lang, &c->arena, e) < 0)
+		return -1;
+	if (c->o.req.programs.n && !c->solution.lang) {
+		err_set(e, ERR_DENIED, "--allow: %.200s is a program, and nothing in /workspace can be started under an allow-list", path);
+		return err_hint(e, "leave --allow out, or judge a language that is interpreted");
+	}
+	return 0;
 }
 
 /* --checker may lie anywhere; it is read before everything else is given up. */
@@ -135,6 +143,7 @@ static int load_checker(struct call *c, struct err *e)
 	size_t len = 0;
 
 	p->client = "judge-checker";
+	p->ours = true;
 	if (c->o.checker_with.n && !c->o.checker)
 		return err_set(e, ERR_USAGE, "--checker-with needs --checker");
 	if (!c->o.checker)

@@ -316,6 +316,11 @@ int cmd_swebench(int argc, char **argv)
 	sub = find_sub(rest.words.n ? rest.words.v[0] : NULL, &e);
 	for (size_t i = 1; i < rest.words.n; i++)
 		strlist_add(&a, &s.words, rest.words.v[i]);
+	if (sub && sub->jars && (s.req.allow_config.n || s.req.allow_project.n)) {
+		err_set(&e, ERR_DENIED, "the configuration has an allow-list, and the tests of a repository start what they like");
+		err_hint(&e, "take 'allow' out of the configuration (belljar config shows where it stands), or run swebench with another one (XDG_CONFIG_HOME)");
+		sub = NULL;
+	}
 	/* What is read from here on was written by whoever is graded. */
 	if (!sub || (sub->jars && !jars) || (!sub->jars && (client_drop_rights(&e) < 0 || swe_spec_load(&e) < 0)))
 		status = -1;

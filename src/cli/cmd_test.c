@@ -35,6 +35,7 @@ static const struct opt test_opts[] = {
 	{ "file", 0, "SRC[:DST]", NULL, OPT_LIST, REQUEST_AT(file_opts), NULL, 0, 0, 0, "copied into /workspace" },
 	{ "preload", 0, "A,B,C", NULL, OPT_STR, AT(preload), NULL, 0, 0, 0, "Python modules that are imported before" },
 	REQUEST_LIMIT_OPTS
+	REQUEST_ALLOW_OPT
 	REQUEST_POLICY_OPTS
 	REQUEST_AUDIT_OPTS
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "the result object on standard output" },

@@ -80,6 +80,8 @@ static void begin_request(const struct program *p, const struct request *base, s
 {
 	request_copy(out, base);
 	out->client = p->client;
+	if (p->ours)
+		out->programs = (struct strlist){ 0 };
 	out->files = arena_alloc(a, (files + 1) * sizeof(*out->files));
 	out->file_cap = files + 1;
 	out->file_count = 0;

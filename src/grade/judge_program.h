@@ -11,6 +11,7 @@ struct program {
 	const char *name;	     /* of its source in /workspace */
 	const char *code;
 	size_t len;
+	bool ours; /* no allow-list of what is judged holds for it */
 	struct request_file *with; /* beside it, when it is built and when it runs */
 	size_t with_count;
 	/* built: */

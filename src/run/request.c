@@ -663,7 +663,7 @@ static void narrow(struct strlist *list, const struct strlist *by, struct arena 
 }
 
 /* The operator's or the command line's; a project's file and a request object can only narrow it, or begin it. Names are compared as they are written. */
-static int resolve_allow(struct request *r, struct arena *a, struct err *e)
+int request_programs(struct request *r, const struct language *lang, struct arena *a, struct err *e)
 {
 	const struct {
 		const struct strlist *list;
@@ -697,9 +697,9 @@ static int resolve_allow(struct request *r, struct arena *a, struct err *e)
 	}
 	if (r->programs.n > JAR_ALLOW_MAX)
 		return err_set(e, ERR_REQUEST, "--allow: at most %d programs", JAR_ALLOW_MAX);
-	if (r->lang && r->lang->compile) {
+	if (lang && lang->compile) {
 		err_set(e, ERR_DENIED, "--allow: %s is compiled to a program in /tmp, and nothing there can be started under an allow-list",
-			r->lang->title);
+			lang->title);
 		return err_hint(e, "leave --allow out, or use a language that is interpreted");
 	}
 	return 0;
@@ -742,7 +742,7 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 		return -1;
 	if (!r->argv.n && find_language(r, a, e) < 0)
 		return -1;
-	return resolve_allow(r, a, e) < 0 ? -1 : add_file_opts(r, a, e);
+	return request_programs(r, r->lang, a, e) < 0 ? -1 : add_file_opts(r, a, e);
 }
 
 void request_copy(struct request *dst, const struct request *src)

@@ -114,6 +114,8 @@ int request_from_json(struct request *r, const char *text, size_t len, struct ar
 int request_from_json_beside(struct request *r, const char *text, size_t len, const char *apart, const char *const *beside, struct arena *a, struct err *e);
 /* The configuration has been read, the command line comes: an allow-list of its own takes the place of the operator's. */
 void request_configured(struct request *r);
+/* Finds the allow-list in force, `programs`, for code in a language (NULL: a program); request_resolve() does it too. */
+int request_programs(struct request *r, const struct language *lang, struct arena *a, struct err *e);
 /* A file of the caller's ("-": standard input), whole, with the limits of code. */
 int request_read_file(const char *path, const char **out, size_t *len, struct arena *a, struct err *e);
 /* A request that begins as a copy of another, whose lists it can add to on its own. */

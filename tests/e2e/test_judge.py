@@ -526,3 +526,24 @@ def test_what_a_build_leaves_is_taken_as_plain_files_only(desk):
         assert c["verdict"] == "AC", str(c)
     finally:
         (d / "evil.yaml").unlink()
+
+
+LISTS = [("command line", lambda names: (("--allow", names), {})), ("environment", lambda names: ((), {"env": {"BELLJAR_ALLOW": names}}))]
+
+
+@pytest.mark.parametrize("given", [g for _, g in LISTS], ids=[n for n, _ in LISTS])
+def test_an_allow_list(desk, given):
+    """It holds for the solution, and not for the checker, which is the judge's own."""
+    code = "read a b\nls / >/dev/null 2>&1 && echo ls\necho $((a + b))\n"
+    opts, kw = given("bash")
+    assert verdicts(desk.judge("bash", code, THREE[:1], *opts, **kw)) == ["AC"]
+    assert verdicts(desk.judge("bash", code, THREE[:1])) == ["WA"], "the control: without a list there is ls"
+    checker = desk.file("checker.py", "import sys\nsys.exit(open(sys.argv[2]).read() != '3\\n')\n")
+    assert verdicts(desk.judge("bash", code, THREE[:1], "--checker", checker, *opts, **kw)) == ["AC"]
+    opts, kw = given("git")
+    c = desk.judge("bash", code, THREE[:1], *opts, **kw)
+    assert c["verdict"] == "JE" and b"may not be started" in c.out, str(c)
+    for name, text in (("s.c", SUM["c"].encode()), ("s", b"\177ELF" + bytes(100))):
+        f = desk.file(name, text)
+        got = run("judge", f, "--cases", desk.file("cases.json", json.dumps(THREE)), *opts, **kw)
+        assert got.rc == 125 and b"can be started under an allow-list" in got.err and b"hint:" in got.err, str(got)

@@ -110,6 +110,13 @@ def test_gold_wrong_and_empty(bench):
         assert summary[where] == ["acme__proj-1"] and summary["schema_version"] == 2 and summary["total_instances"] == 1
 
 
+def test_an_allow_list_that_cannot_be_kept(bench):
+    """Nobody reads a configuration's list and gets a run without it."""
+    for words in (("validate",), ("test", "--id", "x", "--patch", "x")):
+        c = bench.swebench(*words, env={"BELLJAR_ALLOW": "python3"})
+        assert c.rc == 125 and b"allow-list" in c.err and b"hint:" in c.err, str(c)
+
+
 def test_the_tree_holds_one_commit_and_nothing_of_the_future(bench):
     """What a guest finds in /testbed: the base's files with their modes, one commit, no ref, tag, reflog or object of any other."""
     look = ("import json, os, subprocess\n"
