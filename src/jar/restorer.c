@@ -80,7 +80,8 @@ static struct seat {
 	uint64_t pages[PAGES_MAX]; /* those that it has of its own, in order */
 	unsigned page_count;
 	uint64_t text; /* bytes of program text in huge pages, which it has in common with its zygote */
-	char *content; /* of pages[], one after the other */
+	const char *content[PAGES_MAX]; /* of pages[]: among the originals where it is what they are, so that all seats are restored from what the CPU has at hand; else in `own` */
+	char *own;
 } seats[SEATS_MAX];
 
 static const char zeros[PAGE];
@@ -284,8 +285,11 @@ static bool copy_add(struct copy *c, const void *here, uint64_t there, size_t le
 	return ++c->count < BATCH || copy_flush(c);
 }
 
+/* Of seats whose zygote is dead: they are not used again. */
 static void drop_originals(void)
 {
+	for (unsigned i = 0; i < SEATS_MAX; i++)
+		seats[i].known = seats[i].known && seats[i].zygote != originals_of;
 	for (unsigned i = 0; i < original_count; i++) {
 		munmap(originals[i].content, originals[i].end - originals[i].start);
 		free(originals[i].changed);
@@ -327,15 +331,40 @@ static bool read_originals(const struct seat *s)
 	return true;
 }
 
+static const struct original *original_at(const struct seat *s, uint64_t at)
+{
+	for (unsigned i = 0; i < original_count && originals_of == s->zygote; i++)
+		if (originals[i].start <= at && at < originals[i].end)
+			return &originals[i];
+	return NULL;
+}
+
 /* What a page was that the seat itself had not written to. NULL: not known. */
 static const char *original(const struct seat *s, const struct map *m, uint64_t at)
 {
+	const struct original *o = m->inode ? original_at(s, at) : NULL;
+
 	if (!m->inode)
 		return zeros;
-	for (unsigned i = 0; i < original_count && originals_of == s->zygote; i++)
-		if (originals[i].start <= at && at < originals[i].end)
-			return originals[i].changed[(at - originals[i].start) / PAGE] ? NULL : originals[i].content + (at - originals[i].start);
-	return NULL;
+	return !o || o->changed[(at - o->start) / PAGE] ? NULL : o->content + (at - o->start);
+}
+
+static void share_content(struct seat *s)
+{
+	size_t kept = 0;
+
+	for (unsigned k = 0; k < s->page_count; k++) {
+		const struct original *o = original_at(s, s->pages[k]);
+		const char *theirs = o ? o->content + (s->pages[k] - o->start) : zeros, *mine = s->own + k * PAGE;
+
+		if (memcmp(theirs, mine, PAGE) == 0) {
+			s->content[k] = theirs;
+			continue;
+		}
+		s->content[k] = memmove(s->own + kept * PAGE, mine, PAGE);
+		kept++;
+	}
+	madvise(s->own + kept * PAGE, (s->page_count - kept) * PAGE, MADV_DONTNEED);
 }
 
 /* A page that may not be written to must be what it was. */
@@ -366,7 +395,7 @@ static enum restore_why write_back(const struct seat *s, struct seat_mail *mail)
 		bool had = k < s->page_count && (i == count || s->pages[k] <= now[i]);
 		uint64_t at = had ? s->pages[k] : now[i];
 		const struct map *m = map_at(s, at);
-		const char *content = had ? s->content + k * PAGE : NULL;
+		const char *content = had ? s->content[k] : NULL;
 
 		if (i < count && now[i] == at)
 			i++;
@@ -396,9 +425,9 @@ static void forget(struct seat *s)
 	fd_close(&s->maps);
 	fd_close(&s->pagemap);
 	fd_close(&s->clear);
-	if (s->content)
-		munmap(s->content, s->page_count * PAGE);
-	s->content = NULL;
+	if (s->own)
+		munmap(s->own, s->page_count * PAGE);
+	s->own = NULL;
 	s->known = false;
 	s->pid = 0;
 	s->page_count = s->map_count = 0;
@@ -486,19 +515,20 @@ static enum restore_why learn(struct seat *s)
 	count = own_pages(s, s->pages, PAGES_MAX, &s->text);
 	if (count <= 0)
 		return errno == EINVAL || errno == ENOTTY ? RESTORE_KERNEL : RESTORE_TOO_MUCH;
-	s->content = mmap(NULL, (size_t)count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s->content == MAP_FAILED) {
-		s->content = NULL;
+	s->own = mmap(NULL, (size_t)count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->own == MAP_FAILED) {
+		s->own = NULL;
 		return RESTORE_KERNEL;
 	}
 	s->page_count = (unsigned)count;
 	for (unsigned i = 0; i < s->page_count; i++)
-		if (!copy_add(&c, s->content + i * PAGE, s->pages[i], PAGE))
+		if (!copy_add(&c, s->own + i * PAGE, s->pages[i], PAGE))
 			return RESTORE_KERNEL;
 	if (!copy_flush(&c))
 		return RESTORE_KERNEL;
 	if (!have_originals || originals_of != s->zygote)
 		return read_originals(s) ? RESTORE_AGAIN : RESTORE_KERNEL;
+	share_content(s);
 	s->known = true;
 	return go_on(s) ? RESTORE_OK : RESTORE_KERNEL;
 }
