@@ -171,11 +171,12 @@ int main(int argc, char **argv)
 #ifdef BELLJAR_TEST_HOOKS
 	if (argc == 3 && strcmp(argv[1], "debug") == 0 && strcmp(argv[2], "front-confined") == 0)
 		return cmd_batch_debug();
-	if (argc == 3 && strcmp(argv[1], "debug") == 0 && (strcmp(argv[2], "steps") == 0 || strcmp(argv[2], "warm-steps") == 0)) {
-		char path[512];
+	if (argc == 3 && strcmp(argv[1], "debug") == 0 && (strcmp(argv[2], "steps") == 0 || strcmp(argv[2], "warm-steps") == 0 || strcmp(argv[2], "seat-steps") == 0)) {
+		char path[512], what[16];
 
 		spawn_path("belljar-keeper", path, sizeof(path));
-		execl(path, "belljar-keeper", strcmp(argv[2], "steps") == 0 ? "--steps" : "--warm-steps", NULL);
+		snprintf(what, sizeof(what), "--%s", argv[2]);
+		execl(path, "belljar-keeper", what, NULL);
 		return 125;
 	}
 #endif

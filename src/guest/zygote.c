@@ -266,7 +266,7 @@ static void guest(struct jar *j, struct warm_guest *g)
 	static struct feed_plan plan;
 
 	g->interpreter = true;
-	g->settle = g->seat ? after_seat : after_fork;
+	g->settle = g->places ? after_seat : after_fork;
 	g->serves = serves;
 	enter_warm(j, g, &plan);
 	finish_is_guest();

@@ -15,7 +15,6 @@
 #include <time.h>
 
 #include "base/fd.h"
-#include "jar/root.h"
 #include "kernel/sys.h"
 
 #define DEPTH_MAX   16
@@ -69,9 +68,11 @@ static int empty_folder(int dir, unsigned depth, unsigned *left, struct err *e)
 				if (!(*left)--)
 					return not_clean(e, "too many files");
 				if (d->type == DT_DIR) {
+					/* Nobody is left who could put anything else in its place. */
+					int open_to_us = fchmodat(dir, d->name, 0700, 0);
 					auto_close int sub = openat(dir, d->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-					if (sub < 0)
+					if (open_to_us < 0 || sub < 0)
 						return err_sys(e, "open a folder");
 					if (empty_folder(sub, depth + 1, left, e) < 0)
 						return -1;
@@ -87,17 +88,25 @@ static int empty_folder(int dir, unsigned depth, unsigned *left, struct err *e)
 	}
 }
 
-static int empty_places(uid_t guest, struct err *e)
+int clean_open(int places[static ROOT_PLACES], struct err *e)
+{
+	for (size_t i = 0; i < ROOT_PLACES; i++) {
+		places[i] = open(root_places[i].path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (places[i] < 0)
+			return err_sys(e, "open %s", root_places[i].path);
+	}
+	return 0;
+}
+
+static int empty_places(const int *places, uid_t guest, struct err *e)
 {
 	unsigned left = ENTRIES_MAX;
 	char list[8];
 
 	for (size_t i = 0; i < ROOT_PLACES; i++) {
-		auto_close int dir = open(root_places[i].path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int dir = places[i];
 		struct stat st;
 
-		if (dir < 0)
-			return err_sys(e, "open %s", root_places[i].path);
 		if (empty_folder(dir, 0, &left, e) < 0)
 			return -1;
 		if (fstat(dir, &st) < 0 || st.st_uid != guest || st.st_gid != guest || (st.st_mode & 07777) != root_places[i].mode)
@@ -139,10 +148,10 @@ static int no_objects(int queues, struct err *e)
 	return n < 0 ? err_sys(e, "list message queues") : 0;
 }
 
-int clean_jar(int queues, uid_t guest, struct err *e)
+int clean_jar(const int places[static ROOT_PLACES], int queues, uid_t guest, struct err *e)
 {
 	/* Processes first: whoever is dead changes nothing any more. */
-	if (end_processes(e) < 0 || empty_places(guest, e) < 0)
+	if (end_processes(e) < 0 || empty_places(places, guest, e) < 0)
 		return -1;
 	return no_objects(queues, e);
 }

@@ -19,6 +19,7 @@
 #include "jar/clean.h"
 #include "jar/feed.h"
 #include "jar/root.h"
+#include "jar/seat.h"
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
 #include "kernel/sys.h"
@@ -613,12 +614,19 @@ static int warm_settle(void *p, struct err *e)
 	return 0;
 }
 
-/* We are in the jar, root of U2, and nothing of ours was given away yet. */
+/* We are in the jar, root of U2, and nothing of ours was given away yet; or we are the guest's user, whose all of it is. */
 static int warm_clean(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
+	int own[ROOT_PLACES] = { -1, -1, -1, -1 };
 
-	return c->warm->recycled ? clean_jar(c->warm->jar.own[OWN_QUEUES], c->j->spec.uid, e) : 0;
+	_Static_assert(ROOT_PLACES == 4, "none is open before");
+	if (!c->warm->recycled)
+		return 0;
+	/* Those that we open ourselves are closed with everything else. */
+	if (!c->warm->places && clean_open(own, e) < 0)
+		return -1;
+	return clean_jar(c->warm->places ? c->warm->places : own, c->warm->jar.own[OWN_QUEUES], c->j->spec.uid, e);
 }
 
 static int warm_landlock(void *p, struct err *e)
@@ -728,12 +736,92 @@ const struct step warm_enter_steps[] = {
 };
 const size_t warm_enter_step_count = sizeof(warm_enter_steps) / sizeof(warm_enter_steps[0]);
 
+/* ---- a guest of a seat ---- */
+
+/* Its children are to be born there: from U2 nobody could say so. */
+static int seat_namespaces(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+
+	if (setns(c->warm->jar.own[OWN_PID], CLONE_NEWPID) < 0)
+		return err_sys(e, "enter the jar's pid namespace");
+	return warm_namespaces(p, e);
+}
+
+static int seat_close(void *p, struct err *e)
+{
+	struct enter_ctx *c = p;
+	int keep[1 + ROOT_PLACES];
+
+	if (clean_open(keep + 1, e) < 0)
+		return -1;
+	keep[0] = c->warm->jar.own[OWN_QUEUES];
+	for (int i = 0; i < 1 + ROOT_PLACES; i++)
+		keep[i] = fcntl(keep[i], F_DUPFD_CLOEXEC, 64);
+	for (int i = 0; i < 1 + ROOT_PLACES; i++)
+		if (keep[i] < 0 || dup3(keep[i], SEAT_QUEUES + i, O_CLOEXEC) < 0)
+			return err_sys(e, "keep a seat's descriptors");
+	return sys_close_range(SEAT_FDS, ~0U, 0) < 0 ? err_sys(e, "close a seat's descriptors") : 0;
+}
+
+/* A seat gives away what its guests are not to have, once for all of them. */
+const struct step seat_steps[] = {
+	{ "guest-namespaces", NULL, seat_namespaces },
+	{ "guest-limits", "rlimits", enter_limits },
+	{ "guest-groups", "groups", enter_groups },
+	{ "guest-ids", "ids", enter_ids },
+	{ "guest-bounding", "bounding", enter_bounding },
+	{ "guest-caps", "caps", enter_caps },
+	{ "guest-deathsig", NULL, enter_deathsig }, /* new ids have taken it away */
+	{ "guest-no-new-privs", "no_new_privs", enter_no_new_privs },
+	{ "guest-landlock", "landlock", warm_landlock },
+	{ "seat-close", NULL, seat_close },
+};
+const size_t seat_step_count = sizeof(seat_steps) / sizeof(seat_steps[0]);
+
+int enter_seat(struct jar *j, const struct warm_guest *g, struct err *e)
+{
+	struct enter_ctx c = { .j = j, .report = -1, .feed = -1, .workspace = -1, .ruleset = -1, .warm = g };
+
+	return step_walk(seat_steps, seat_step_count, &c, e);
+}
+
+/* The last guest's word on it is still there: it is the memory's. */
+static int seat_undumpable(void *p, struct err *e)
+{
+	(void)p;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(e, "become undumpable");
+	return 0;
+}
+
+/* What a process does not have from its parent, or has only until then. */
+const struct step seat_enter_steps[] = {
+	{ "guest-session", "setsid", enter_session },
+	{ "guest-dumpable", "ids", seat_undumpable },
+	{ "guest-clean", NULL, warm_clean },
+	{ "guest-deathsig", "pdeathsig", enter_deathsig },
+	{ "guest-defaults", NULL, enter_defaults },
+	{ "guest-close", NULL, warm_close },
+	{ "guest-seccomp", "seccomp", warm_seccomp },
+	{ "guest-settle", NULL, warm_settle },
+	{ "guest-wait", NULL, warm_wait },
+	{ "guest-rlimits", "rlimits", enter_rlimits },
+	{ "guest-files", NULL, enter_files },
+	{ "guest-cwd", NULL, enter_cwd },
+	{ "guest-close-feed", NULL, enter_close_feed },
+	{ "guest-nofile", "rlimits", enter_nofile },
+	{ "guest-exec", NULL, warm_exec },
+};
+const size_t seat_enter_step_count = sizeof(seat_enter_steps) / sizeof(seat_enter_steps[0]);
+
 void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan)
 {
 	struct enter_ctx c = { .j = j, .report = g->report, .feed = -1, .workspace = -1, .ruleset = -1, .warm = g };
 	struct jar_report r = { .type = REPORT_ERROR };
+	int rc = g->places ? step_walk(seat_enter_steps, seat_enter_step_count, &c, &r.err) : step_walk(warm_enter_steps, warm_enter_step_count, &c, &r.err);
 
-	if (step_walk(warm_enter_steps, warm_enter_step_count, &c, &r.err) == 0) {
+	if (rc == 0) {
 		*plan = c.plan;
 		return;
 	}

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/hook.h"
@@ -61,27 +62,22 @@ static void take_slot(const struct forker_msg *msg, int *fds)
 	t->there = true;
 }
 
-static char zygote_name[16]; /* as the guests of a seat are to be called */
-
 /* In the child: what it enters, and how it is told of. */
-static _Noreturn void be_guest(const struct forker *f, const struct forker_slot *t, const struct forker_msg *msg, const int *fds, bool seat)
+static _Noreturn void be_guest(const struct forker *f, const struct forker_slot *t, const struct forker_msg *msg, const int *fds)
 {
-	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled, .seat = seat };
+	struct warm_guest g = { .report = fds[0], .recycled = msg->recycled };
 	static struct jar j;
 
 	memcpy(g.jar.own, fds + 1, sizeof(g.jar.own));
 	memcpy(g.jar.slot, t->spaces, sizeof(g.jar.slot));
 	forker_jar(&j, msg->slot);
-	/* A seat is in its cgroups already. */
-	j.task_count = seat ? 0 : t->task_count;
+	j.task_count = t->task_count;
 	memcpy(j.tasks, t->tasks, sizeof(j.tasks));
-	if (seat)
-		prctl(PR_SET_NAME, zygote_name, 0, 0, 0);
 	f->guest(&j, &g);
 	_exit(1);
 }
 
-/* Into a pid namespace. `more` of CLONE_*; `cgroup` of v2, -1: its parent's. */
+/* Into a pid namespace, -1: that which was entered before. `more` of CLONE_*; `cgroup` of v2, -1: its parent's. */
 static long clone_guest(const struct forker *f, int space, uint64_t more, int cgroup, struct err *e)
 {
 	struct sys_clone_args a = { .flags = CLONE_PARENT | more };
@@ -97,7 +93,7 @@ static long clone_guest(const struct forker *f, int space, uint64_t more, int cg
 	}
 	if (step_point("guest-clone", e) < 0)
 		return -1;
-	if (setns(space, CLONE_NEWPID) == 0)
+	if (space < 0 || setns(space, CLONE_NEWPID) == 0)
 		pid = syscall(SYS_clone3, &a, sizeof(a));
 	if (pid < 0)
 		err_sys(e, "start the guest's process");
@@ -118,19 +114,27 @@ static void bear(const struct forker *f, const struct forker_msg *msg, const int
 	long pid = clone_guest(f, fds[1 + OWN_PID], 0, t->v2, &e);
 
 	if (pid == 0)
-		be_guest(f, t, msg, fds, false);
+		be_guest(f, t, msg, fds);
 	if (pid < 0)
 		say_failed(fds[0], &e);
 }
 
 /* ---- a seat ---- */
 
-enum { SEAT_SOCK = 3, SEAT_SPACES, SEAT_FDS = SEAT_SPACES + SLOT_SPACES };
+enum { FIRST_SPACES = SEAT_SOCK + 1, FIRST_FDS = FIRST_SPACES + SLOT_SPACES }; /* what a seat has open before it has entered its jar */
 
 static volatile struct seat_mail mail; /* somebody else writes to it */
 
+/* What a seat is, and what its guests find there. */
+static struct {
+	char zygote_name[16]; /* as its guests are to be called */
+	int places[ROOT_PLACES];
+	struct jar jar;
+	struct warm_guest guest;
+} seat;
+
 /* Of all that the zygote has open: the socket and the slot's namespaces, at numbers that do not change. */
-static int seat_descriptors(struct forker_slot *own, const struct forker_slot *t, int sock, struct err *e)
+static int seat_descriptors(const struct forker_slot *t, int sock, struct err *e)
 {
 	int keep[1 + SLOT_SPACES];
 
@@ -141,23 +145,21 @@ static int seat_descriptors(struct forker_slot *own, const struct forker_slot *t
 		if (keep[i] < 0 || dup3(keep[i], SEAT_SOCK + i, O_CLOEXEC) < 0)
 			return err_sys(e, "keep a seat's descriptors");
 	for (int i = 0; i < SLOT_SPACES; i++)
-		own->spaces[i] = SEAT_SPACES + i;
-	own->v2 = -1;
-	own->task_count = 0;
-	return sys_close_range(SEAT_FDS, ~0U, 0) < 0 ? err_sys(e, "close a seat's descriptors") : 0;
+		seat.guest.jar.slot[i] = FIRST_SPACES + i;
+	return sys_close_range(FIRST_FDS, ~0U, 0) < 0 ? err_sys(e, "close a seat's descriptors") : 0;
 }
 
-static int seat_prepare(struct forker_slot *own, const struct forker_slot *t, int *sock, struct err *e)
+static int seat_prepare(const struct forker_slot *t, int *sock, struct err *e)
 {
 	sigset_t all;
 
 	sigfillset(&all);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || sigprocmask(SIG_SETMASK, &all, NULL) < 0)
 		return err_sys(e, "prepare a seat");
-	if (step_point("seat-start", e) < 0 || cgroup_enter_v1(t->tasks, t->task_count, e) < 0 || seat_descriptors(own, t, *sock, e) < 0)
+	if (step_point("seat-start", e) < 0 || cgroup_enter_v1(t->tasks, t->task_count, e) < 0 || seat_descriptors(t, *sock, e) < 0)
 		return -1;
 	*sock = SEAT_SOCK;
-	prctl(PR_GET_NAME, zygote_name, 0, 0, 0);
+	prctl(PR_GET_NAME, seat.zygote_name, 0, 0, 0);
 	prctl(PR_SET_NAME, "belljar-seat", 0, 0, 0);
 	return 0;
 }
@@ -169,27 +171,50 @@ static bool receive(struct forker_msg *msg, uint32_t op, int *fds, unsigned coun
 	return fd_recv(SEAT_SOCK, msg, sizeof(*msg), fds, count, &n) == sizeof(*msg) && msg->op == op && n == count && msg->slot <= FORKER_SLOTS;
 }
 
-/* The child has our memory, and nothing else of ours. */
-static void bear_in_seat(const struct forker *f, const struct forker_slot *own, struct forker_msg *msg)
+/* From here on it has no rights that its guests have not. */
+static int seat_settle(struct err *e)
 {
-	int fds[1 + OWN_SPACES];
-	struct err e = { 0 };
-	long pid;
+	struct forker_msg msg;
 
-	if (!receive(msg, FORKER_BEAR, fds, 1))
+	if (!receive(&msg, FORKER_SETTLE, seat.guest.jar.own, OWN_SPACES))
 		_exit(0);
-	pid = clone_guest(f, fds[0], CLONE_VM | CLONE_VFORK, -1, &e);
-	close(fds[0]);
+	forker_jar(&seat.jar, msg.slot);
+	if (enter_seat(&seat.jar, &seat.guest, e) < 0)
+		return -1;
+	memset(&seat.guest.jar, -1, sizeof(seat.guest.jar));
+	seat.guest.jar.own[OWN_QUEUES] = SEAT_QUEUES;
+	for (int i = 0; i < ROOT_PLACES; i++)
+		seat.places[i] = SEAT_PLACES + i;
+	seat.guest.places = seat.places;
+	return 0;
+}
+
+/* The child has our memory, and nothing else of ours. What it is to do it receives itself: we could not let go of it while it lives. */
+static void bear_in_seat(const struct forker *f)
+{
+	struct forker_msg msg;
+	struct err e = { 0 };
+	int report;
+	long pid;
+	char byte;
+
+	if (recv(SEAT_SOCK, &byte, 1, MSG_PEEK) != 1)
+		_exit(0);
+	pid = clone_guest(f, -1, CLONE_VM | CLONE_VFORK, -1, &e);
 	/* Nobody has put our memory back. Only the restorer's absence could bring us here, and we die with it. */
 	if (pid > 0)
 		_exit(1);
-	if (!receive(msg, FORKER_ENTER, fds, 1 + OWN_SPACES))
+	if (!receive(&msg, FORKER_ENTER, &report, 1))
 		_exit(0);
-	if (pid == 0)
-		be_guest(f, own, msg, fds, true);
-	say_failed(fds[0], &e);
-	for (int i = 0; i < 1 + OWN_SPACES; i++)
-		close(fds[i]);
+	if (pid == 0) {
+		prctl(PR_SET_NAME, seat.zygote_name, 0, 0, 0);
+		seat.guest.report = report;
+		seat.guest.recycled = msg.recycled;
+		f->guest(&seat.jar, &seat.guest);
+		_exit(1);
+	}
+	say_failed(report, &e);
+	close(report);
 }
 
 /*
@@ -198,13 +223,11 @@ static void bear_in_seat(const struct forker *f, const struct forker_slot *own, 
  */
 static _Noreturn void seat_main(const struct forker *f, const struct forker_slot *t, int sock)
 {
-	static struct forker_slot own;
 	struct jar_report r = { .type = REPORT_WAITING, .at_ns = (uint64_t)(uintptr_t)&mail };
-	struct forker_msg msg;
 	volatile char *below;
 	long end;
 
-	if (seat_prepare(&own, t, &sock, &r.err) < 0) {
+	if (seat_prepare(t, &sock, &r.err) < 0) {
 		say_failed(sock, &r.err);
 		_exit(1);
 	}
@@ -213,10 +236,14 @@ static _Noreturn void seat_main(const struct forker *f, const struct forker_slot
 	/* Its pages are ours from the beginning: they are not among those that are given back. */
 	for (size_t i = 0; i < sizeof(mail); i++)
 		((volatile char *)&mail)[i] = 0;
-	if (fd_send(SEAT_SOCK, &r, REPORT_SHORT, NULL, 0) < 0 || !receive(&msg, FORKER_STOP, NULL, 0))
+	if (fd_send(SEAT_SOCK, &r, REPORT_SHORT, NULL, 0) < 0)
 		_exit(0);
+	if (seat_settle(&r.err) < 0) {
+		say_failed(SEAT_SOCK, &r.err);
+		_exit(1);
+	}
 	kill(getpid(), SIGSTOP);
-	/* The namespace that the last guest was born into is still open: what came after its birth was never reached. */
+	/* What came after the last guest's birth was never reached. */
 	if (syscall(SYS_brk, end) != end || sys_close_range(SEAT_FDS, ~0U, 0) < 0)
 		_exit(1);
 	for (uint32_t i = 0; i < mail.count; i++) {
@@ -232,7 +259,7 @@ static _Noreturn void seat_main(const struct forker *f, const struct forker_slot
 	if (mail.stop)
 		kill(getpid(), SIGSTOP);
 	for (;;)
-		bear_in_seat(f, &own, &msg);
+		bear_in_seat(f);
 }
 
 static void bear_seat(const struct forker *f, const struct forker_msg *msg, int sock)

@@ -12,9 +12,8 @@ enum forker_op {
 	FORKER_CLEAR,	 /* forget a slot: what is held here stays alive */
 	FORKER_FORK,	 /* a guest; descriptors: report, then OWN_SPACES */
 	FORKER_SEAT,	 /* a seat (jar/seat.h) for a slot; descriptors: its end of a socket to the keeper. It says REPORT_WAITING, at_ns is where its mail is */
-	FORKER_STOP,	 /* to a seat: it is traced, and may stop now */
-	FORKER_BEAR,	 /* to a seat: a guest; descriptors: OWN_PID. It keeps nothing of the jar, since it cannot let go of it while the guest lives: */
-	FORKER_ENTER,	 /* to that guest, over the seat's socket: as FORKER_FORK */
+	FORKER_SETTLE,	 /* to a seat: it is traced, and is to enter this jar, give everything away, and stop; descriptors: OWN_SPACES */
+	FORKER_ENTER,	 /* to a seat, received by the guest that it bears then: descriptors: report */
 };
 
 struct forker_msg {

@@ -122,7 +122,7 @@ struct warm_guest {
 	int report;	      /* its end of a socket to the keeper */
 	struct warm_jar jar;
 	bool recycled;	      /* a guest was here before: prove that nothing of it is left */
-	bool seat;	      /* it has a seat's memory and cgroups (seat.h) */
+	const int *places;    /* it was born by a seat (seat.h), which has given everything away: the jar's writable folders, open. NULL: by a zygote */
 	bool interpreter;     /* signals are the interpreter's, nothing is executed */
 	void (*settle)(void); /* interpreter: what a fork leaves it to do, when everything is dropped */
 	bool (*serves)(const struct feed_plan *plan); /* interpreter: whether this request can be served warm, now that its files are there */
@@ -137,8 +137,11 @@ struct warm_go {
 /* A guest that waits. Right after clone in the jar's pid namespace. Returns only in an interpreter's child, when its request is read. */
 void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *plan);
 
+/* A seat: it becomes what its guests will be, and keeps its descriptors of seat.h alone. -1: it is of no use. */
+int enter_seat(struct jar *j, const struct warm_guest *g, struct err *e);
+
 /* The tables of steps, for the test that makes each fail. */
-extern const struct step init_steps[], fence_init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[];
-extern const size_t init_step_count, fence_init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count;
+extern const struct step init_steps[], fence_init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[], seat_steps[], seat_enter_steps[];
+extern const size_t init_step_count, fence_init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count, seat_step_count, seat_enter_step_count;
 
 #endif

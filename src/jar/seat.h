@@ -7,15 +7,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "jar/root.h"
+
 /*
  * Theory of operation
  *
  * A fork of an interpreter, the copies of the pages that it writes to, and taking all of that apart again are most of what a short program costs. So a
  * zygote bears a *seat* for a slot: a process that does nothing but bear guests, one at a time, with its own memory instead of a copy (CLONE_VM). Such a
- * guest is a process like any other in everything else: numbers, namespaces, descriptors, credentials, filter, signals, cgroups are new.
+ * guest is a process like any other in everything else: number, session, descriptors, signals, limits and the last filter are its own.
  *
- * The seat has rights that its guest must not have, and the guest can write all that the seat will ever execute. Therefore the seat never runs while a
- * guest of its has lived and its memory was not restored:
+ * Before its first guest a seat enters the jar, and gives away all that its guests are not to have (enter_seat()): they have its namespaces, ids and ruleset, and it has
+ * no more rights than they. It stays where it was born in one respect: its number is not of the jar's pid namespace, so that no guest can name it. It is that jar's for good, and is
+ * killed with it.
+ *
+ * Still it has what a guest has not: a socket to the keeper, two more system calls, a number among the host's; and the guest can write all that the seat will ever execute. Therefore
+ * the seat never runs while a guest of its has lived and its memory was not restored:
  *
  *  - it bears with CLONE_VFORK, so it waits in the kernel, deaf to all signals but SIGKILL, until the guest has let go of the memory;
  *  - it is traced by the *restorer* and stops in the kernel then (PTRACE_O_TRACEVFORKDONE), before the next instruction;
@@ -27,10 +33,13 @@
  * itself. If anything is not as it was, or a guest has asked for what a list of mappings does not show (the calls that seccomp-gen's seat rows report), the seat is
  * killed, and the zygote bears another.
  *
- * Program text that the zygote has copied into huge pages is sealed (mseal): nobody can change it. A guest runs nothing of the interpreter before it has dropped everything.
+ * Program text that the zygote has copied into huge pages is sealed (mseal): nobody can change it. A guest runs nothing of the interpreter before it has closed and filtered everything.
  *
  * The restorer reads no byte that a guest wrote: it writes what it has read before the first one.
  */
+
+/* What it has open when it has entered its jar. */
+enum { SEAT_SOCK = 3, SEAT_QUEUES, SEAT_PLACES, SEAT_FDS = SEAT_PLACES + ROOT_PLACES };
 
 #define SEAT_ERRANDS 512
 

@@ -682,6 +682,17 @@ static int print_warm_steps(void)
 	return 0;
 }
 
+/* The same of seats. */
+static int print_seat_steps(void)
+{
+	puts("seat-start");
+	for (size_t i = 0; i < seat_step_count; i++)
+		puts(seat_steps[i].name);
+	for (size_t i = 0; i < seat_enter_step_count; i++)
+		puts(seat_enter_steps[i].name);
+	return 0;
+}
+
 /* The names of all steps that a test can make fail. */
 static int print_steps(void)
 {
@@ -713,6 +724,8 @@ int keeper_main(int argc, char **argv)
 		return print_steps();
 	if (argc == 2 && strcmp(argv[1], "--warm-steps") == 0)
 		return print_warm_steps();
+	if (argc == 2 && strcmp(argv[1], "--seat-steps") == 0)
+		return print_seat_steps();
 #endif
 	if (fstat(KEEPER_FD, &st) < 0 || !S_ISSOCK(st.st_mode)) {
 		fputs("belljar-keeper: belljar starts this program; it does nothing by itself\n", stderr);

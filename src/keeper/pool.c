@@ -84,7 +84,8 @@ enum seat_state {
 	SEAT_NONE,
 	SEAT_BIRTH, /* the zygote was asked for one */
 	SEAT_TAKEN, /* the restorer is to trace it */
-	SEAT_LEARN, /* and to learn what it is like */
+	SEAT_HELD,  /* it is traced, and goes in when there is a jar */
+	SEAT_LEARN, /* it enters the jar, whose it is from now on, and the restorer is to learn what it is like */
 	SEAT_IDLE,
 	SEAT_BUSY,  /* it was asked for a guest */
 	SEAT_BACK,  /* its guest is dead, the restorer is to put it back */
@@ -476,6 +477,13 @@ static void unthrottle(struct place *s)
 
 /* ---- seats ---- */
 
+/* A place that is empty must be filled; nobody looks at it. */
+static void own_spaces(const struct place *s, int *out)
+{
+	for (int i = 0; i < OWN_SPACES; i++)
+		out[i] = s->own[i] >= 0 ? s->own[i] : s->own[OWN_PID];
+}
+
 static bool seats_wanted(const struct place *s)
 {
 	const struct shelf_end *h = &p.shelves[s->shelf];
@@ -496,6 +504,13 @@ static void drop_seat(struct place *s)
 	t->state = t->pid ? SEAT_DYING : SEAT_NONE;
 	if (t->pid)
 		kill(t->pid, SIGKILL);
+}
+
+/* One that has entered the jar goes with it. */
+static void leave_jar(struct place *s)
+{
+	if (s->seat.state == SEAT_LEARN || s->seat.state == SEAT_IDLE || s->seat.state == SEAT_BUSY || s->seat.state == SEAT_BACK)
+		drop_seat(s);
 }
 
 /* Those that it traces die with it; also one that it was about to. */
@@ -557,6 +572,16 @@ static bool alone_in_group(const struct place *s)
 	return fd_read_file(s->cg.dir[CGROUP_PIDS], "pids.current", text, sizeof(text)) > 0 && strcmp(text, "1\n") == 0;
 }
 
+static void settle_seat(struct place *s)
+{
+	struct forker_msg msg = { .op = FORKER_SETTLE, .slot = s->index };
+	int fds[OWN_SPACES];
+
+	own_spaces(s, fds);
+	ask_restorer(s, RESTORE_LEARN, 0, SEAT_LEARN);
+	fd_send(s->seat.chan, &msg, sizeof(msg), fds, OWN_SPACES);
+}
+
 /*
  * Between two guests, when the slot's next one is to be of `kind`. True when it can be started. Where a guest has ended but not its jar, what it has left
  * behind may still use its memory: only a seat that is alone is touched.
@@ -572,12 +597,14 @@ static bool seat_ready(struct place *s, uint32_t kind)
 		ask_restorer(s, RESTORE_BACK, 0, SEAT_BACK);
 	}
 	if (kind != POOL_PYTHON || !seats_wanted(s)) {
-		if (t->state == SEAT_IDLE)
+		if (t->state == SEAT_IDLE || t->state == SEAT_HELD)
 			drop_seat(s);
 		return t->state == SEAT_NONE;
 	}
 	if (t->state == SEAT_NONE)
 		start_seat(s);
+	if (t->state == SEAT_HELD && s->state == JARRED)
+		settle_seat(s);
 	return t->state == SEAT_IDLE;
 }
 
@@ -597,7 +624,7 @@ static void on_seat(struct place *s)
 		return;
 	}
 	/* The end of one that lived is told by SIGCHLD. */
-	if (t->state != SEAT_BIRTH) {
+	if (t->state != SEAT_BIRTH && !(t->state == SEAT_LEARN && got > 0)) {
 		unwatch(&t->chan);
 		return;
 	}
@@ -614,7 +641,6 @@ static void on_restorer(struct shelf_end *h, unsigned shelf)
 		struct jar_report report;
 		struct restore_answer answer;
 	} u;
-	struct forker_msg stop = { .op = FORKER_STOP };
 	struct err e = { 0 };
 	unsigned n = 0;
 	pid_t pid = 0;
@@ -648,8 +674,7 @@ static void on_restorer(struct shelf_end *h, unsigned shelf)
 			err_hint(&e, "guests are forked instead; docs/warm.md says what the kernel must have");
 			seat_failed(s, &e);
 		} else if (s->seat.state == SEAT_TAKEN) {
-			ask_restorer(s, RESTORE_LEARN, 0, SEAT_LEARN);
-			fd_send(s->seat.chan, &stop, sizeof(stop), NULL, 0);
+			s->seat.state = SEAT_HELD;
 		} else if (s->seat.state == SEAT_LEARN || s->seat.state == SEAT_BACK) {
 			h->restorer.failed = 0;
 			s->seat.state = SEAT_IDLE;
@@ -677,7 +702,7 @@ static void start_restorer(struct shelf_end *h)
 static void seat_exited(struct place *s)
 {
 	struct err e = { 0 };
-	bool before = s->seat.state == SEAT_TAKEN || s->seat.state == SEAT_LEARN;
+	bool before = s->seat.state == SEAT_TAKEN || s->seat.state == SEAT_HELD || s->seat.state == SEAT_LEARN;
 
 	unwatch(&s->seat.chan);
 	if (s->state == RUNNING)
@@ -735,9 +760,7 @@ static void start_guest(struct place *s, uint32_t kind)
 		give_up(s, &e);
 		return;
 	}
-	/* A place that is empty must be filled; nobody looks at it. */
-	for (int i = 0; i < OWN_SPACES; i++)
-		fds[1 + i] = s->own[i] >= 0 ? s->own[i] : s->own[OWN_PID];
+	own_spaces(s, fds + 1);
 	s->kind = kind;
 	s->evicted = s->cold = s->said = false;
 	s->ended_by = 0;
@@ -747,10 +770,8 @@ static void start_guest(struct place *s, uint32_t kind)
 	if (kind == POOL_PYTHON && s->seat.state == SEAT_IDLE) {
 		s->seat.state = SEAT_BUSY;
 		s->until_ns = clock_mono_ns() + SEAT_LIMIT_NS;
-		msg.op = FORKER_BEAR;
-		fd_send(s->seat.chan, &msg, sizeof(msg), &s->own[OWN_PID], 1);
 		msg.op = FORKER_ENTER;
-		fd_send(s->seat.chan, &msg, sizeof(msg), fds, 1 + OWN_SPACES);
+		fd_send(s->seat.chan, &msg, sizeof(msg), fds, 1);
 	} else {
 		fd_send(zygote_of(s, kind)->sock, &msg, sizeof(msg), fds, 1 + OWN_SPACES);
 	}
@@ -766,6 +787,7 @@ static void end_jar(struct place *s)
 	unthrottle(s);
 	if (s->guest)
 		kill(s->guest, SIGKILL);
+	leave_jar(s);
 	/* Whoever lets go of namespaces and mounts last waits for all CPUs: not we, but init at its end. */
 	for (int i = 0; i < OWN_SPACES; i++)
 		fd_close(&s->own[i]);
@@ -1666,6 +1688,7 @@ static void init_exited(struct place *s)
 	/* The kernel has ended all others in its namespace before. The guest's own end is told by its own SIGCHLD. */
 	if (s->state == RUNNING)
 		return;
+	leave_jar(s);
 	close_jar(s);
 	if (kept) {
 		s->state = DEAD;

@@ -415,28 +415,50 @@ def pid_namespace(pid):
 HOOKS = Path(__file__).resolve().parents[2] / "build-hooks" / "belljar"
 
 
-def warm_steps():
+def steps_of(kind):
     if not HOOKS.exists():
         return []
-    p = subprocess.run([str(HOOKS), "debug", "warm-steps"], capture_output=True, timeout=10)
+    p = subprocess.run([str(HOOKS), "debug", kind], capture_output=True, timeout=10)
     return sorted(set(p.stdout.decode().split()))
 
 
-@pytest.mark.parametrize("step", warm_steps() or [None])
+def with_fault(step, *opts):
+    lines = [{"id": "p", "code": "print('ran')"}, {"id": "x", "argv": ["/bin/echo", "ran"]}]
+    p = subprocess.run([str(HOOKS), "batch", "-", "-j", "2", *opts], input="".join(json.dumps(x) + "\n" for x in lines).encode(),
+                       capture_output=True, timeout=60, env={**os.environ, "BELLJAR_FAULT": step})
+    results = [json.loads(x) for x in p.stdout.splitlines()]
+    assert [r["id"] for r in results] == ["p", "x"], p.stderr[-500:]
+    return results
+
+
+@pytest.mark.parametrize("step", steps_of("warm-steps") or [None])
 def test_warm_steps(step):
     """One step of a warm jar's set-up fails, every time: nothing runs in such a jar, everybody is told, nothing hangs."""
     if step is None:
         pytest.skip("no build with test hooks")
-    lines = [{"id": "p", "code": "print('ran')"}, {"id": "x", "argv": ["/bin/echo", "ran"]}]
-    p = subprocess.run([str(HOOKS), "batch", "-", "-j", "2"], input="".join(json.dumps(x) + "\n" for x in lines).encode(),
-                       capture_output=True, timeout=60, env={**os.environ, "BELLJAR_FAULT": step})
-    results = [json.loads(x) for x in p.stdout.splitlines()]
-    assert [r["id"] for r in results] == ["p", "x"], p.stderr[-500:]
-    for r in results:
+    for r in with_fault(step):
         # A run that no warm jar could be had for may be served by a cold one, whose steps have other names.
         assert r["status"] == "error" or (r["start"] == "cold" and r["success"]), r
         if r["status"] == "error":
             assert r["reason"] in ("setup", "internal") and r["stdout"] == "" and r["error"], r
+
+
+@pytest.mark.parametrize("step", steps_of("seat-steps") or [None])
+def test_seat_steps(step):
+    """The same with --recycle, where a seat takes some of the steps for all of its guests. Where it alone fails, guests are forked."""
+    if step is None:
+        pytest.skip("no build with test hooks")
+    if not harness.ROOT:
+        pytest.skip("no seats without cgroups")
+    python, program = with_fault(step, "--recycle")
+    if step in ("seat-start", "seat-close"):
+        assert python["stdout"] == program["stdout"] == "ran\n", (python, program)
+        return
+    assert python["status"] == "error" and python["reason"] in ("setup", "internal") and python["stdout"] == "" and python["error"], python
+    if step in steps_of("warm-steps"):
+        assert program["status"] == "error", program
+    else:  # jars that fail one after the other fail all who wait
+        assert program["stdout"] == "ran\n" or program["status"] == "error", program
 
 
 def test_set_up_killed():

@@ -285,14 +285,21 @@ def test_a_seat_dies_with_its_restorer():
 
 
 def test_who_traces_whom(batch):
-    """Every seat is traced by a restorer, which may do nothing else; neither has anything of the host."""
+    """Every seat is traced by a restorer, which may do nothing else; neither has anything of the host. In its jar a seat has no rights at all, and no more descriptors than it needs."""
     batch.run(py("print(1)"))
     assert wait_until(lambda: seats(batch), 10)
     field = lambda p, k: next(l.split()[1:] for l in Path(f"/proc/{p}/status").read_text().splitlines() if l.startswith(k + ":"))
+    caps = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+    assert wait_until(lambda: all(field(p, "CapEff") == ["0000000000000000"] for p in seats(batch)), 10), "one has not entered its jar"
     for p in seats(batch):
         tracer = int(field(p, "TracerPid")[0])
         assert "restore" in stat_of(tracer)[0]
-        assert field(p, "CapEff") == ["0000000000240000"] and field(p, "Uid")[0] != "0" and field(p, "NoNewPrivs") == ["1"]
+        assert all(field(p, k) == ["0000000000000000"] for k in caps) and not field(p, "Groups") and field(p, "NoNewPrivs") == ["1"]
+        assert field(p, "Uid")[0] not in ("0", field(tracer, "Uid")[0]) and field(p, "Seccomp") == ["2"]
+        for space in ("mnt", "ipc", "net", "uts", "user", "cgroup", "pid_for_children"):
+            assert os.readlink(f"/proc/{p}/ns/{space}") != os.readlink(f"/proc/self/ns/{space.removesuffix('_for_children')}"), space
+        folders = {os.readlink(f"/proc/{p}/fd/{fd}") for fd in os.listdir(f"/proc/{p}/fd") if int(fd) > 3}
+        assert folders == {"/", "/workspace", "/tmp", "/home/guest", "/dev/shm"}, folders
         assert field(tracer, "CapEff") == ["0000000000080000"] and field(tracer, "CapBnd") == ["0000000000000000"] and field(tracer, "Uid")[0] != "0"
         assert os.readlink(f"/proc/{tracer}/root") == "/proc" and field(tracer, "NoNewPrivs") == ["1"]
 
@@ -382,3 +389,68 @@ def test_a_small_share_of_the_cpu_is_not_the_next_ones(batch):
         r = batch.run(py("x = bytearray(100 << 20)\nx[::4096] = b'x' * len(x[::4096])", limits={**LIMITS, "cpus": 0.05}))
         assert r["status"], r
         assert batch.run(py("print(1)"), 10)["stdout"] == "1\n"
+
+
+def test_a_guest_and_its_seat(batch):
+    """They have one user, and one memory; a guest can do nothing to it, since it is in no place where it could be named."""
+    code = ("import os, signal\nprint(os.getppid(), {p for p in os.listdir('/proc') if p.isdigit()} <= {'1', str(os.getpid())})\n"
+            "os.setpriority(os.PRIO_USER, 0, 7); print(os.getpriority(os.PRIO_PROCESS, 0))\n"
+            "for sig in (signal.SIGSTOP, signal.SIGKILL, signal.SIGUSR1):\n    try: os.kill(-1, sig); print('sent')\n    except ProcessLookupError: print('nobody')\n"
+            "try: open('/proc/self/oom_score_adj', 'w').write('900')\nexcept OSError: pass\n")
+    batch.run(py("print(1)"))
+    before = seats(batch)
+    for _ in range(2 * len(before) + 2):
+        assert batch.run(py(code))["stdout"] == "0 True\n7\n" + "nobody\n" * 3
+    assert len(before & seats(batch)) >= len(before) - 1, (before, seats(batch))
+    for p in seats(batch):
+        assert stat_of(p)[1] not in "T" and Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[16] == "0", "its priority"
+        assert int(Path(f"/proc/{p}/oom_score_adj").read_text()) != 900
+    for _ in range(len(before) + 2):
+        r = batch.run(py("import os; print(os.getpriority(os.PRIO_PROCESS, 0), open('/proc/self/oom_score_adj').read())"))
+        assert r["stdout"].startswith("0 ") and "900" not in r["stdout"], r
+
+
+LEFT = {
+    "folders that nobody may open": "import os\nos.makedirs('/tmp/a/b'); open('/tmp/a/b/c', 'w').close(); os.mkfifo('/tmp/a/f'); os.symlink('/', '/tmp/a/l')\nos.chmod('/tmp/a/b', 0); os.chmod('/tmp/a', 0)",
+    "files that nobody may write": "import os\nos.mkdir('/dev/shm/a'); open('/dev/shm/a/x', 'w').close(); os.chmod('/dev/shm/a/x', 0); os.chmod('/dev/shm/a', 0o555)",
+    "a folder of the home": "import os\nos.makedirs('/home/guest/.cache/x'); open('/workspace/y', 'w').close()",
+}
+SHOW = "import os\nprint([sorted(os.listdir(d)) for d in ('/tmp', '/dev/shm', '/home/guest')], sorted(os.listdir('/workspace')))"
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_files_that_were_left(batch, what):
+    """They are removed by whoever comes next, who is nobody but their owner; the jar and its seat go on."""
+    clean = batch.run(py(SHOW))["stdout"]
+    before = seats(batch)
+    for _ in range(2 * len(before) + 2):
+        assert batch.run(py(LEFT[what]))["status"] == "completed"
+        assert batch.run(py(SHOW))["stdout"] == clean
+    assert len(before & seats(batch)) >= len(before) - 1, (before, seats(batch))
+
+
+DIRTY = {
+    "shared memory": LIBC + "print(s(29, 0x1234, 4096, 0o1666) >= 0)",
+    "semaphores": LIBC + "print(s(64, 0x1234, 3, 0o1666) >= 0)",
+    "a message queue": LIBC + "print(s(68, 0x1234, 0o1666) >= 0)",
+    "a changed folder": "import os; os.chmod('/tmp', 0o700); print(True)",
+    "an attribute": "import os; os.setxattr('/tmp', 'user.x', b'1'); print(True)",
+    "too many files": "for i in range(600): open(f'/tmp/{i}', 'w').close()\nprint(True)",
+}
+
+
+@pytest.mark.parametrize("what", DIRTY)
+def test_a_jar_that_is_not_clean_goes_with_its_seat(batch, what):
+    code = ("import os, stat\\nprint([len(open('/proc/sysvipc/' + k).readlines()) for k in ('shm', 'sem', 'msg')], oct(stat.S_IMODE(os.stat('/tmp').st_mode)), os.listdir('/tmp'), "
+            "os.listxattr('/tmp'))")
+    want = batch.run(py(code))["stdout"]
+    seen = set()
+    for _ in range(8):
+        before = seats(batch)
+        r = batch.run(py(DIRTY[what]))
+        if what == "an attribute" and "Operation not supported" in r["stderr"]:
+            pytest.skip("this kernel's tmpfs has no attributes for users")
+        assert r["stdout"] == "True\n", r
+        assert batch.run(py(code))["stdout"] == want
+        seen |= before
+    assert wait_until(lambda: len(seen - seats(batch)) >= 5, 10), (seen, seats(batch))
