@@ -1126,8 +1126,20 @@ static void on_link(struct link *l, const struct link_event *ev)
 	}
 }
 
+/* What is found does not decide whether it runs: somebody else has work to do meanwhile. */
+static void check_late(struct run *x)
+{
+	struct err e = { 0 };
+
+	if (!x->unchecked)
+		return;
+	x->unchecked = false;
+	policy_check(x->req, x->arena, &x->res->check, &e);
+}
+
 static void finish(struct run *x)
 {
+	check_late(x);
 	x->state = RUN_DONE;
 	close_pipes(x);
 	close_source(x);
@@ -1189,8 +1201,12 @@ static int prepare(struct run *x, struct err *e)
 {
 	int rc = log_dir(&x->log_dir, e);
 
-	if (rc == 0 && !x->req->syntax_only)
+	if (rc == 0 && !x->req->syntax_only && x->req->policy == POLICY_WARN) {
+		rc = rules_of(x->req->rules, e) ? 0 : -1;
+		x->unchecked = rc == 0;
+	} else if (rc == 0 && !x->req->syntax_only) {
 		rc = policy_check(x->req, x->arena, &x->res->check, e);
+	}
 	if (rc == 0)
 		rc = policy_decide(x->req, &x->res->check, e);
 	if (rc == 0 && (open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0))
@@ -1209,7 +1225,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->step = NULL;
 	x->sent = (struct strlist){ 0 };
 	x->interrupts = 0;
-	x->again = x->doubtful = x->recheck_here = false;
+	x->again = x->doubtful = x->recheck_here = x->unchecked = false;
 	x->cancelled = x->killed = x->failed = x->exported = x->source_plain = false;
 	x->in_block = NULL;
 	x->in_left = 0;
@@ -1237,6 +1253,7 @@ void run_begin(struct run *x, const struct request *req, int keeper, struct aren
 		return;
 	}
 	begin_jar(x);
+	check_late(x);
 }
 
 void run_begin_pooled(struct run *x, const struct request *req, struct pool *pool, uint32_t number, struct arena *a, struct result *res)
@@ -1252,10 +1269,11 @@ void run_begin_pooled(struct run *x, const struct request *req, struct pool *poo
 	}
 	if (!pool_can_serve(req)) {
 		ask_cold(x);
-		return;
+	} else {
+		pool_link(pool, &x->link);
+		begin_jar(x);
 	}
-	pool_link(pool, &x->link);
-	begin_jar(x);
+	check_late(x);
 }
 
 /* ---- one run alone ---- */

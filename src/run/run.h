@@ -49,6 +49,7 @@ struct run {
 	void (*next)(struct run *x); /* what follows when the jar is scrubbed */
 	bool again;	/* the language was asked about the syntax a second time, with other options */
 	bool recheck_here; /* that question is put in the same jar */
+	bool unchecked; /* the static check, which only records what it finds, is still to come: when the request is on its way */
 	bool doubtful;	/* it ended as code does that does not compile: asked when all else is done */
 	/* the step under way */
 	struct step_result *step;
