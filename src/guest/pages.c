@@ -344,7 +344,7 @@ static int image_file(void)
  * Sealed: what a guest has of it is private, and no guest has a descriptor, but it is also true if one had. Nobody but its owner, which no guest is, may
  * ask which of its pages are in memory, or send them away.
  */
-static bool settle_data(void)
+static bool settle_data(bool seats)
 {
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), file = image_file();
 	off_t len = 0;
@@ -376,7 +376,7 @@ static bool settle_data(void)
 
 		if (mmap((void *)p->start, p->end - p->start, p->prot, MAP_PRIVATE | MAP_FIXED, file, p->at) == MAP_FAILED)
 			whole = false;
-		else if (p->hot)
+		else if (p->hot && !seats)
 			map_for_guests(p);
 	}
 	return whole;
@@ -424,7 +424,7 @@ _Bool pages_settle(_Bool data, _Bool sealed)
 	if (!pages_begin())
 		return false;
 	text = settle_text(sealed);
-	return data && pages_begin() && settle_data() && text;
+	return data && pages_begin() && settle_data(sealed) && text;
 }
 
 static void tell(int out, const struct range *r)
@@ -519,10 +519,24 @@ void pages_check(enum pages_set set)
 		range_count[set] = n;
 }
 
+static void touch(uintptr_t start, uintptr_t end)
+{
+	for (uintptr_t at = start; at < end; at += PAGE)
+		__atomic_fetch_or((char *)at, 0, __ATOMIC_RELAXED);
+}
+
 /* A fault for each costs less than a call for each few. */
 void pages_touch(enum pages_set set)
 {
 	for (unsigned i = 0; i < range_count[set]; i++)
-		for (uintptr_t at = ranges[set][i].start; at < ranges[set][i].end; at += PAGE)
-			__atomic_fetch_or((char *)at, 0, __ATOMIC_RELAXED);
+		touch(ranges[set][i].start, ranges[set][i].end);
+}
+
+#define HEAP_END (16 * PAGE)
+
+void pages_touch_heap(void)
+{
+	for (unsigned i = 0; i < map_count; i++)
+		if (strcmp(maps[i].path, "[heap]") == 0 && (maps[i].prot & PROT_WRITE) && maps[i].end - maps[i].start <= HEAP_END)
+			touch(maps[i].start, maps[i].end);
 }

@@ -34,5 +34,7 @@ void pages_learn(int in, enum pages_set set);
 void pages_check(enum pages_set set);
 /* In a guest, first of all; PAGES_DRIVER before the driver goes on; PAGES_CASE in a child of it, after it has checked them itself. All of them must be there. */
 void pages_touch(enum pages_set set);
+/* The end of the heap, which is no part of the image. */
+void pages_touch_heap(void);
 
 #endif

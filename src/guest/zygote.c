@@ -256,6 +256,8 @@ static void after_seat(void)
 static volatile char *prepare_seat(void)
 {
 	pages_touch(PAGES_ALL);
+	pages_touch_heap();
+	feed_prepare();
 	return zy.stack - 1;
 }
 

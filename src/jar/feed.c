@@ -67,10 +67,18 @@ static int open_parent(int root, char *name, const char **leaf, struct err *e)
 	return take_fd(&dir);
 }
 
+static char block[65536];
+static char rooms[2][2048]; /* for words: the usual ones need no memory of their own */
+
+void feed_prepare(void)
+{
+	__atomic_fetch_or(block, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++)
+		__atomic_fetch_or(rooms[i], 0, __ATOMIC_RELAXED);
+}
+
 static int copy_data(int in, int out, uint64_t size, struct err *e)
 {
-	static char block[65536];
-
 	while (size) {
 		size_t want = size < sizeof(block) ? (size_t)size : sizeof(block);
 
@@ -127,8 +135,6 @@ static int make_entry(int in, int root, const struct feed_rec *r, char *name, st
 
 static int read_words(int in, uint64_t size, char **out, uint64_t *out_len, struct err *e)
 {
-	/* The usual ones need no memory of their own. */
-	static char rooms[2][2048];
 	static unsigned used;
 	char *p;
 
