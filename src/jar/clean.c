@@ -111,6 +111,9 @@ static int empty_places(const int *places, uid_t guest, struct err *e)
 			return -1;
 		if (fstat(dir, &st) < 0 || st.st_uid != guest || st.st_gid != guest || (st.st_mode & 07777) != root_places[i].mode)
 			return not_clean(e, "a folder's owner or mode changed");
+		/* When it was changed last is what its last user wanted. */
+		if (futimens(dir, NULL) < 0)
+			return err_sys(e, "set a folder's time");
 		/* An attribute's name does not fit into so little: ERANGE is one too many as well. */
 		if (flistxattr(dir, list, sizeof(list)) != 0 && errno != ENOTSUP)
 			return not_clean(e, "a folder has attributes");

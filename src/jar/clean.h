@@ -11,8 +11,8 @@
 /* The writable folders of the jar that the caller is in. */
 int clean_open(int places[static ROOT_PLACES], struct err *e);
 /*
- * Runs inside the jar, in its pid, mount, ipc and user namespaces, as root of U2 or as the guest's own user, whose all of it is. Ends every process but init and the caller and waits until
- * the kernel has none left; empties the writable folders and compares their owner, mode and attributes with those they were made with; insists
+ * Runs inside the jar, in its pid, mount, ipc and user namespaces, as root of U2, or as the guest's own user, whose all of it is. Ends every process but init and the caller and waits until
+ * the kernel has none left (the user may not be able to: the keeper lets nobody be born by a seat where there are any); empties the writable folders and compares their owner, mode and attributes with those they were made with; insists
  * that there is no System V object and, by `queues` (a mount of the ipc namespace's queues), no POSIX one. Fails where anything is in doubt:
  * such a jar is thrown away.
  */

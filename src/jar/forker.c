@@ -242,6 +242,10 @@ static _Noreturn void seat_main(const struct forker *f, const struct forker_slot
 		say_failed(SEAT_SOCK, &r.err);
 		_exit(1);
 	}
+	/* Only now is the stop waited for: others need the restorer too. */
+	r.type = REPORT_READY;
+	if (fd_send(SEAT_SOCK, &r, REPORT_SHORT, NULL, 0) < 0)
+		_exit(0);
 	kill(getpid(), SIGSTOP);
 	/* What came after the last guest's birth was never reached. */
 	if (syscall(SYS_brk, end) != end || sys_close_range(SEAT_FDS, ~0U, 0) < 0)

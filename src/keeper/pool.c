@@ -85,7 +85,8 @@ enum seat_state {
 	SEAT_BIRTH, /* the zygote was asked for one */
 	SEAT_TAKEN, /* the restorer is to trace it */
 	SEAT_HELD,  /* it is traced, and goes in when there is a jar */
-	SEAT_LEARN, /* it enters the jar, whose it is from now on, and the restorer is to learn what it is like */
+	SEAT_SETTLES, /* it enters the jar, whose it is from now on */
+	SEAT_LEARN, /* the restorer is to learn what it is like */
 	SEAT_IDLE,
 	SEAT_BUSY,  /* it was asked for a guest */
 	SEAT_BACK,  /* its guest is dead, the restorer is to put it back */
@@ -319,6 +320,17 @@ static bool is_alive(pid_t pid)
 	return pid > 1 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
 }
 
+static bool init_is_dead(const struct place *s)
+{
+	return !s->init || !is_alive(s->init);
+}
+
+/* Before it is dead it ends all others, and waits until each of them was reaped. */
+static bool init_is_ending(const struct place *s)
+{
+	return init_is_dead(s) || scan_is_ending(s->init);
+}
+
 static int make_channel(int *ours, int *theirs, enum source from, unsigned index, struct err *e)
 {
 	int sock[2], on = 1;
@@ -509,7 +521,9 @@ static void drop_seat(struct place *s)
 /* One that has entered the jar goes with it. */
 static void leave_jar(struct place *s)
 {
-	if (s->seat.state == SEAT_LEARN || s->seat.state == SEAT_IDLE || s->seat.state == SEAT_BUSY || s->seat.state == SEAT_BACK)
+	enum seat_state now = s->seat.state;
+
+	if (now == SEAT_SETTLES || now == SEAT_LEARN || now == SEAT_IDLE || now == SEAT_BUSY || now == SEAT_BACK)
 		drop_seat(s);
 }
 
@@ -564,35 +578,42 @@ static void start_seat(struct place *s)
 	close(end);
 }
 
-/* Nobody is left in the group but the seat: the kernel's own count, which goes down when a process is reaped. */
-static bool alone_in_group(const struct place *s)
+/* The kernel's own count, which goes down when a process is reaped. */
+static bool in_group(const struct place *s, unsigned processes)
 {
-	char text[32];
+	char text[32], want[16];
 
-	return fd_read_file(s->cg.dir[CGROUP_PIDS], "pids.current", text, sizeof(text)) > 0 && strcmp(text, "1\n") == 0;
+	snprintf(want, sizeof(want), "%u\n", processes);
+	return fd_read_file(s->cg.dir[CGROUP_PIDS], "pids.current", text, sizeof(text)) > 0 && strcmp(text, want) == 0;
 }
 
+/* What has to do with it while somebody else waits is not to be slowed down by what the last guest has used up. */
 static void settle_seat(struct place *s)
 {
 	struct forker_msg msg = { .op = FORKER_SETTLE, .slot = s->index };
 	int fds[OWN_SPACES];
 
+	unthrottle(s);
 	own_spaces(s, fds);
-	ask_restorer(s, RESTORE_LEARN, 0, SEAT_LEARN);
+	s->seat.state = SEAT_SETTLES;
 	fd_send(s->seat.chan, &msg, sizeof(msg), fds, OWN_SPACES);
 }
 
+static void end_jar(struct place *s);
+
 /*
  * Between two guests, when the slot's next one is to be of `kind`. True when it can be started. Where a guest has ended but not its jar, what it has left
- * behind may still use its memory: only a seat that is alone is touched.
+ * behind may still use its memory: only a seat that is alone is touched. And it is the same user as whoever a seat bears, who has no rights to end it: nobody is born beside it.
  */
 static bool seat_ready(struct place *s, uint32_t kind)
 {
 	struct seat_end *t = &s->seat;
 
-	if (((t->state == SEAT_BUSY || t->state == SEAT_IDLE) && t->spent) || (t->state == SEAT_BUSY && !alone_in_group(s)))
+	if ((t->state == SEAT_BUSY || t->state == SEAT_IDLE) && t->spent)
 		drop_seat(s);
-	if (t->state == SEAT_BUSY) {
+	if (t->state == SEAT_BUSY && !in_group(s, 1)) {
+		drop_seat(s);
+	} else if (t->state == SEAT_BUSY) {
 		unthrottle(s);
 		ask_restorer(s, RESTORE_BACK, 0, SEAT_BACK);
 	}
@@ -600,6 +621,10 @@ static bool seat_ready(struct place *s, uint32_t kind)
 		if (t->state == SEAT_IDLE || t->state == SEAT_HELD)
 			drop_seat(s);
 		return t->state == SEAT_NONE;
+	}
+	if (s->state == JARRED && ((t->state == SEAT_NONE && !in_group(s, 0)) || (t->state == SEAT_HELD && !in_group(s, 1)))) {
+		end_jar(s);
+		return false;
 	}
 	if (t->state == SEAT_NONE)
 		start_seat(s);
@@ -623,8 +648,12 @@ static void on_seat(struct place *s)
 		ask_restorer(s, RESTORE_TAKE, r.at_ns, SEAT_TAKEN);
 		return;
 	}
+	if (t->state == SEAT_SETTLES && got >= (ssize_t)REPORT_SHORT && r.type == REPORT_READY && pid == t->pid) {
+		ask_restorer(s, RESTORE_LEARN, 0, SEAT_LEARN);
+		return;
+	}
 	/* The end of one that lived is told by SIGCHLD. */
-	if (t->state != SEAT_BIRTH && !(t->state == SEAT_LEARN && got > 0)) {
+	if (t->state != SEAT_BIRTH && !(t->state == SEAT_SETTLES && got > 0)) {
 		unwatch(&t->chan);
 		return;
 	}
@@ -632,7 +661,11 @@ static void on_seat(struct place *s)
 		e = r.err;
 	else
 		err_set(&e, ERR_SETUP, "a seat ended while it was set up");
-	seat_failed(s, &e);
+	/* A jar that is gone is not its fault. */
+	if (t->state == SEAT_SETTLES && init_is_ending(s))
+		drop_seat(s);
+	else
+		seat_failed(s, &e);
 }
 
 static void on_restorer(struct shelf_end *h, unsigned shelf)
@@ -702,7 +735,7 @@ static void start_restorer(struct shelf_end *h)
 static void seat_exited(struct place *s)
 {
 	struct err e = { 0 };
-	bool before = s->seat.state == SEAT_TAKEN || s->seat.state == SEAT_HELD || s->seat.state == SEAT_LEARN;
+	bool before = s->seat.state == SEAT_TAKEN || s->seat.state == SEAT_HELD || s->seat.state == SEAT_SETTLES || s->seat.state == SEAT_LEARN;
 
 	unwatch(&s->seat.chan);
 	if (s->state == RUNNING)
@@ -1084,11 +1117,6 @@ static void end_guest(struct place *s, uint32_t why)
 		kill(s->guest, SIGKILL);
 }
 
-static bool init_is_dead(const struct place *s)
-{
-	return !s->init || !is_alive(s->init);
-}
-
 static void release(struct place *s);
 
 static void guest_ended(struct place *s, const struct jar_evidence *how)
@@ -1097,7 +1125,7 @@ static void guest_ended(struct place *s, const struct jar_evidence *how)
 	uint32_t ended_by = s->ended_by;
 
 	hear_guest(s);
-	if (!ended_by && how->code == CLD_KILLED && how->status == SIGKILL && init_is_dead(s))
+	if (!ended_by && how->code == CLD_KILLED && how->status == SIGKILL && init_is_ending(s))
 		ended_by = JAR_ENDED_OUTSIDE;
 	watch_exited(&s->watch, how, ended_by);
 	memset(&ev, 0, sizeof(ev));
@@ -1160,7 +1188,7 @@ static void release(struct place *s)
 	uint32_t kind = wanted_kind(s);
 
 	fd_close(&s->report);
-	s->recycle = again && kind != POOL_NODE && zygote_of(s, kind)->ready && (s->seat.state != SEAT_BUSY || alone_in_group(s));
+	s->recycle = again && kind != POOL_NODE && zygote_of(s, kind)->ready && (s->seat.state != SEAT_BUSY || in_group(s, 1));
 	if (s->recycle)
 		set_state(s, JARRED);
 	else

@@ -72,22 +72,40 @@ bool scan_owner(int pidfd, pid_t *pid, struct idmap_range uids)
 	return *pid < 0 || scan_in_range(*pid, uids);
 }
 
-/* utime, stime, cutime and cstime of /proc/<pid>/stat. The name in it is the guest's to choose: fields are counted from its last ')'. */
-static uint64_t cpu_of(pid_t pid)
+/* The sum of fields `first` to `last` of /proc/<pid>/stat, UINT64_MAX: gone. The name in it is the guest's to choose: fields are counted from its last ')'. */
+static uint64_t stat_of(pid_t pid, int first, int last)
 {
 	char path[48], text[2048], *p;
-	uint64_t ticks = 0;
+	uint64_t sum = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (fd_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
-		return 0;
+		return UINT64_MAX;
 	p = strrchr(text, ')');
-	for (int field = 2; p && field < 17; field++) {
+	for (int field = 3; p && field <= last; field++) {
 		p = strchr(p + 1, ' ');
-		if (p && field >= 13)
-			ticks += strtoull(p + 1, NULL, 10);
+		if (p && field >= first)
+			sum += strtoull(p + 1, NULL, 10);
 	}
-	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return sum;
+}
+
+#define FLAGS	   9   /* include/linux/sched.h */
+#define PF_EXITING 0x4U
+
+bool scan_is_ending(pid_t pid)
+{
+	uint64_t flags = stat_of(pid, FLAGS, FLAGS);
+
+	return flags == UINT64_MAX || (flags & PF_EXITING);
+}
+
+/* utime, stime, cutime and cstime. */
+static uint64_t cpu_of(pid_t pid)
+{
+	uint64_t ticks = stat_of(pid, 14, 17);
+
+	return ticks == UINT64_MAX ? 0 : ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 void scan_usage(pid_t pid, uint64_t *cpu_ns, uint64_t *maxrss_bytes)

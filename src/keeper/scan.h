@@ -19,6 +19,8 @@ struct scan {
 pid_t scan_pidfd(int pidfd);
 /* True when the process runs under an id of the range, or is gone. */
 bool scan_in_range(pid_t pid, struct idmap_range uids);
+/* True when it is on its way out, or is gone. */
+bool scan_is_ending(pid_t pid);
 /* The process that a thread belongs to; -1: gone. */
 pid_t scan_group_of(pid_t thread);
 /* CPU time and largest memory of a process that lives, as its parent would hear of them at its end. */

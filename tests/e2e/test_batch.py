@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import REPO, ROOT, Traces, descendants, finish, has_sanitizer, own, run, seconds, start, stop, wait_until
+from harness import REPO, ROOT, Batch, Traces, descendants, finish, has_sanitizer, own, run, seconds, start, stop, wait_until
 
 HOOKS = REPO / "build-hooks" / "belljar"
 TRUE = {"argv": ["/bin/true"]}
@@ -58,6 +58,16 @@ def test_unordered_comes_as_it_finishes():
     c = batch([{"id": "slow", "argv": ["/bin/sleep", "0.7"]}, *[echo(i) for i in range(6)]], "-j", 3, "--unordered")
     assert c.rc == 0 and sorted(r["id"] for r in c.results) == sorted(["slow", *[f"r{i}" for i in range(6)]])
     assert c.results[-1]["id"] == "slow"
+
+
+def test_a_slow_line_holds_up_nobody():
+    """Without an order no result waits for another: as many as there are go past the one that takes long."""
+    with Batch("-j", "2", "--unordered", "--queue", "4") as b:
+        slow = b.send({"id": "slow", "argv": ["/bin/sleep", "600"], "limits": {"wall_ms": 900000}})
+        for i in range(40):
+            assert b.run(echo(i))["stdout"] == f"{i}\n"
+        assert b.get(slow, 0) is None
+
 
 
 def test_a_result_is_one_compact_line_with_every_field_of_a_run():

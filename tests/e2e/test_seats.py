@@ -7,6 +7,7 @@ shown by a build in which nothing is put back, and within one run.
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -454,3 +455,62 @@ def test_a_jar_that_is_not_clean_goes_with_its_seat(batch, what):
         assert batch.run(py(code))["stdout"] == want
         seen |= before
     assert wait_until(lambda: len(seen - seats(batch)) >= 5, 10), (seen, seats(batch))
+
+
+TAMPERS = """
+import os, resource, time
+def tamper():
+    os.setsid()
+    for fd in (0, 1, 2): os.close(fd)
+    me, end = os.getpid(), time.monotonic() + 3
+    while time.monotonic() < end:
+        for pid in range(me + 1, me + 4):
+            try: resource.prlimit(pid, resource.RLIMIT_NOFILE, (77, 77))
+            except OSError: continue
+            os.setpriority(os.PRIO_PROCESS, pid, 15)
+            os._exit(0)
+    os._exit(0)
+"""
+LEAVERS = {
+    "of a program that became another": py(TAMPERS + "if os.fork() == 0: tamper()\ntime.sleep(0.02); os.execv('/bin/true', ['true'])"),
+    "of a program that ended": py(TAMPERS + "if os.fork() == 0: tamper()\ntime.sleep(0.02)"),
+    "of a shell": {"language": "bash", "code": "cat > /tmp/a.py <<'X'\n" + TAMPERS + "tamper()\nX\npython3 /tmp/a.py </dev/null >/dev/null 2>&1 &\nsleep 0.1"},
+}
+
+
+@pytest.mark.parametrize("who", LEAVERS)
+def test_nobody_is_born_beside_what_was_left(batch, who):
+    """A process that somebody left has the same user as the next guest, and could change what it is before it has begun."""
+    look = "import os, resource; print(os.getpriority(os.PRIO_PROCESS, 0), resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 77)"
+    for _ in range(8):
+        assert batch.run(LEAVERS[who])["status"] == "completed"
+        for _ in range(2):
+            assert batch.run(py(look))["stdout"] == "0 False\n"
+
+
+def test_times_of_folders(batch):
+    """What somebody wrote there is nobody else's to read."""
+    look = "import os; print([int(t) for d in ('/tmp', '/home/guest', '/dev/shm') for t in (os.stat(d).st_mtime, os.stat(d).st_atime) if t < 10 ** 9])"
+    for _ in range(2 * len(seats(batch)) + 2):
+        assert batch.run(py("import os\nfor d in ('/tmp', '/home/guest', '/dev/shm'): os.utime(d, (5, 7))"))["status"] == "completed"
+        assert batch.run(py(look))["stdout"] == "[]\n"
+
+
+def test_an_init_that_somebody_killed():
+    """The kernel ends the guest then, and takes its time to end the init: that is no end of its own."""
+    seen = []
+    with start() as b:
+        for _ in range(6):
+            line = b.send(py("import time; time.sleep(6)", limits={**LIMITS, "wall_ms": 60000}))
+            time.sleep(seconds(0.3))
+            for p, st in descendants(b.p.pid).items():
+                if "init" in st[0]:
+                    try:
+                        os.kill(p, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+            r = b.get(line, 30)
+            seen.append((r["status"], r["reason"], r["evidence"]["ended_by"]))
+            assert wait_until(lambda: b.run(py("print(2)"))["stdout"] == "2\n", 10)
+    # One that had not begun when its jar went is run in another.
+    assert set(seen) <= {("killed", "cancelled", "outside"), ("completed", "exited", "itself")} and ("killed", "cancelled", "outside") in seen, seen
