@@ -32,7 +32,7 @@ static const struct figure {
 	double wanted;
 } figures[] = {
 	{ "python_p50", "warm Python, p50, a fresh jar for each run", FIGURE_P50, "python", "belljar-batch", "bare", 9 },
-	{ "python_p50_low", "warm Python, p50, lowest latency", FIGURE_P50, "python", "belljar-batch", "bare", 20 },
+	{ "python_p50_low", "warm Python, p50, lowest latency (recycled)", FIGURE_P50, "python", "belljar-recycle", "bare", 20 },
 	{ "python_rate_8", "warm Python, runs/s, 8 in flight", FIGURE_RATE_8, "python", "belljar-batch", "bare", 8 },
 	{ "python_rate_8_recycled", "the same, jars of one client recycled", FIGURE_RATE_8, "python", "belljar-recycle", "bare",
 	  10 },
