@@ -633,6 +633,18 @@ static bool seat_ready(struct place *s, uint32_t kind)
 	return t->state == SEAT_IDLE;
 }
 
+/* A jar that is gone, or that is not what it was, is not the seat's fault. */
+static void settle_failed(struct place *s, const struct err *e)
+{
+	if (s->seat.state != SEAT_SETTLES || (!s->recycle && !init_is_ending(s))) {
+		seat_failed(s, e);
+		return;
+	}
+	drop_seat(s);
+	if (s->state == JARRED)
+		end_jar(s);
+}
+
 static void on_seat(struct place *s)
 {
 	struct seat_end *t = &s->seat;
@@ -661,11 +673,7 @@ static void on_seat(struct place *s)
 		e = r.err;
 	else
 		err_set(&e, ERR_SETUP, "a seat ended while it was set up");
-	/* A jar that is gone is not its fault. */
-	if (t->state == SEAT_SETTLES && init_is_ending(s))
-		drop_seat(s);
-	else
-		seat_failed(s, &e);
+	settle_failed(s, &e);
 }
 
 static void on_restorer(struct shelf_end *h, unsigned shelf)
@@ -735,16 +743,16 @@ static void start_restorer(struct shelf_end *h)
 static void seat_exited(struct place *s)
 {
 	struct err e = { 0 };
-	bool before = s->seat.state == SEAT_TAKEN || s->seat.state == SEAT_HELD || s->seat.state == SEAT_SETTLES || s->seat.state == SEAT_LEARN;
+	enum seat_state now = s->seat.state;
 
 	unwatch(&s->seat.chan);
 	if (s->state == RUNNING)
 		watch_seat_gone(&s->watch);
-	s->seat.state = SEAT_NONE;
 	s->seat.pid = 0;
 	err_set(&e, ERR_SETUP, "a seat ended while it was set up");
-	if (before)
-		seat_failed(s, &e);
+	if (now == SEAT_TAKEN || now == SEAT_HELD || now == SEAT_SETTLES || now == SEAT_LEARN)
+		settle_failed(s, &e);
+	s->seat.state = SEAT_NONE;
 }
 
 /* ---- guests ---- */

@@ -142,6 +142,16 @@ struct batch {
 /* ---- results ---- */
 
 /* What is written is one result after the other; `text` keeps what the reader did not take yet. */
+/* A reader who never quite catches up is not to be kept what he has read. */
+static void drop_written(struct batch *b)
+{
+	if (b->written < b->text.len / 2)
+		return;
+	memmove(b->text.data, b->text.data + b->written, b->text.len - b->written);
+	b->text.len -= b->written;
+	b->written = 0;
+}
+
 static void flush(struct batch *b)
 {
 	while (b->written < b->text.len && !b->lost) {
@@ -151,6 +161,7 @@ static void flush(struct batch *b)
 			continue;
 		if (n < 0 && errno == EAGAIN && b->setup->out_waits) {
 			loop_want(&b->loop, &b->out, EPOLLOUT);
+			drop_written(b);
 			return;
 		}
 		if (n < 0) {

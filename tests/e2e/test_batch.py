@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """belljar batch: order, bad lines, resuming, stopping, streaming, bounds, and what its front may not do."""
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -420,6 +421,31 @@ def peak_kb(n, folder):
 def test_memory_does_not_grow_with_lines(folder):
     few, many = peak_kb(2000, folder), peak_kb(20000, folder)
     assert many < few + 1500, (few, many)
+
+
+def peak_of_a_slow_reader_kb(n, folder):
+    """The same for somebody who reads on and on, and never catches up."""
+    with open(folder / "in", "wb") as f:
+        for _ in range(n // 1000):
+            f.write(b'{"id": "some-name", "cod": "print(1)"}\n' * 1000)
+    p = start("batch", "--audit", "off", folder / "in", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    count = blocks = peak = 0
+    while block := p.stdout.read1(4096):
+        count += block.count(b"\n")
+        blocks += 1
+        for pid in (p.pid, *descendants(p.pid)) if blocks % 500 == 0 else ():
+            with contextlib.suppress(OSError, StopIteration):
+                peak = max(peak, next(int(l.split()[1]) for l in Path(f"/proc/{pid}/status").read_text().splitlines() if l.startswith("VmHWM")))
+    assert p.wait() == 1 and count == n and peak
+    p.stdout.close()
+    stop(p)
+    return peak
+
+
+@pytest.mark.skipif(has_sanitizer(), reason="sizes say nothing under a sanitizer")
+def test_memory_does_not_grow_with_a_slow_reader(folder):
+    few, many = peak_of_a_slow_reader_kb(10000, folder), peak_of_a_slow_reader_kb(100000, folder)
+    assert many < few + 6000, (few, many)
 
 
 def waiting_jars(pid):

@@ -514,3 +514,13 @@ def test_an_init_that_somebody_killed():
             assert wait_until(lambda: b.run(py("print(2)"))["stdout"] == "2\n", 10)
     # One that had not begun when its jar went is run in another.
     assert set(seen) <= {("killed", "cancelled", "outside"), ("completed", "exited", "itself")} and ("killed", "cancelled", "outside") in seen, seen
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/workspace", "/dev/shm", "/home/guest"])
+def test_a_jar_that_no_seat_can_enter(batch, place):
+    """It is thrown away; seats go on elsewhere."""
+    for _ in range(4):
+        assert batch.run(py(f"import os; os.chmod({place!r}, 0); os.execv('/bin/true', ['true'])"))["status"] == "completed"
+        assert batch.run(py(SHOW))["stdout"] == "[[], [], []] ['main.py']\n"
+    assert wait_until(lambda: any("restore" in st[0] for st in descendants(batch.p.pid).values()) and len(seats(batch)) >= 3, 10), seats(batch)
+    assert b"denied" not in batch.err, batch.err

@@ -110,11 +110,11 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         exec(compile(source, file, "exec", dont_inherit=True), namespace)
 
     def scratch():
-        """A file without a name. With an allow-list nobody gets one that lies in memory."""
+        """A file without a name, which nobody can give it one. With an allow-list there are none that lie in memory."""
         try:
             return os.memfd_create("stdout")
         except OSError:
-            return os.open("/tmp", os.O_TMPFILE | os.O_RDWR, 0o600)
+            return os.open("/tmp", os.O_TMPFILE | os.O_EXCL | os.O_RDWR, 0o600)
 
     def load(opts):
         path[0] = opts["path"]
