@@ -618,15 +618,18 @@ static int warm_settle(void *p, struct err *e)
 static int warm_clean(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
-	int own[ROOT_PLACES] = { -1, -1, -1, -1 };
+	const int *places = c->warm->places;
+	int own[ROOT_PLACES];
 
-	_Static_assert(ROOT_PLACES == 4, "none is open before");
 	if (!c->warm->recycled)
 		return 0;
-	/* Those that we open ourselves are closed with everything else. */
-	if (!c->warm->places && clean_open(own, e) < 0)
-		return -1;
-	return clean_jar(c->warm->places ? c->warm->places : own, c->warm->jar.own[OWN_QUEUES], c->j->spec.uid, e);
+	if (!places) {
+		/* Closed with everything else. */
+		if (clean_open(own, e) < 0)
+			return -1;
+		places = own;
+	}
+	return clean_jar(places, c->warm->jar.own[OWN_QUEUES], c->j->spec.uid, e);
 }
 
 static int warm_landlock(void *p, struct err *e)

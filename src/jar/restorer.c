@@ -80,7 +80,7 @@ static struct seat {
 	uint64_t pages[PAGES_MAX]; /* those that it has of its own, in order */
 	unsigned page_count;
 	uint64_t text; /* bytes of program text in huge pages, which it has in common with its zygote */
-	const char *content[PAGES_MAX]; /* of pages[]: among the originals where it is what they are, so that all seats are restored from what the CPU has at hand; else in `own` */
+	const char *content[PAGES_MAX]; /* of pages[]: among the originals where it is what they are, else in `own` */
 	char *own;
 } seats[SEATS_MAX];
 
@@ -349,6 +349,7 @@ static const char *original(const struct seat *s, const struct map *m, uint64_t 
 	return !o || o->changed[(at - o->start) / PAGE] ? NULL : o->content + (at - o->start);
 }
 
+/* What all seats have alike is kept once. */
 static void share_content(struct seat *s)
 {
 	size_t kept = 0;
