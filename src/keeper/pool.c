@@ -2533,6 +2533,8 @@ static void cleanup(void)
 			kill(s->guest, SIGKILL);
 		if (s->seat.pid)
 			kill(s->seat.pid, SIGKILL);
+		/* One that has not said who it is ends when nobody listens. */
+		unwatch(&s->seat.chan);
 		cgroup_kill(&s->cg);
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
