@@ -726,6 +726,11 @@ const struct step warm_enter_steps[] = {
 	{ "guest-no-new-privs", "no_new_privs", enter_no_new_privs },
 	{ "guest-defaults", NULL, enter_defaults },
 	{ "guest-landlock", "landlock", warm_landlock },
+};
+const size_t warm_enter_step_count = sizeof(warm_enter_steps) / sizeof(warm_enter_steps[0]);
+
+/* What follows, whoever bore it. */
+const struct step warm_wait_steps[] = {
 	{ "guest-close", NULL, warm_close },
 	{ "guest-seccomp", "seccomp", warm_seccomp },
 	{ "guest-settle", NULL, warm_settle },
@@ -737,7 +742,7 @@ const struct step warm_enter_steps[] = {
 	{ "guest-nofile", "rlimits", enter_nofile },
 	{ "guest-exec", NULL, warm_exec },
 };
-const size_t warm_enter_step_count = sizeof(warm_enter_steps) / sizeof(warm_enter_steps[0]);
+const size_t warm_wait_step_count = sizeof(warm_wait_steps) / sizeof(warm_wait_steps[0]);
 
 /* ---- a guest of a seat ---- */
 
@@ -805,16 +810,6 @@ const struct step seat_enter_steps[] = {
 	{ "guest-clean", NULL, warm_clean },
 	{ "guest-deathsig", "pdeathsig", enter_deathsig },
 	{ "guest-defaults", NULL, enter_defaults },
-	{ "guest-close", NULL, warm_close },
-	{ "guest-seccomp", "seccomp", warm_seccomp },
-	{ "guest-settle", NULL, warm_settle },
-	{ "guest-wait", NULL, warm_wait },
-	{ "guest-rlimits", "rlimits", enter_rlimits },
-	{ "guest-files", NULL, enter_files },
-	{ "guest-cwd", NULL, enter_cwd },
-	{ "guest-close-feed", NULL, enter_close_feed },
-	{ "guest-nofile", "rlimits", enter_nofile },
-	{ "guest-exec", NULL, warm_exec },
 };
 const size_t seat_enter_step_count = sizeof(seat_enter_steps) / sizeof(seat_enter_steps[0]);
 
@@ -824,7 +819,7 @@ void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *pla
 	struct jar_report r = { .type = REPORT_ERROR };
 	int rc = g->places ? step_walk(seat_enter_steps, seat_enter_step_count, &c, &r.err) : step_walk(warm_enter_steps, warm_enter_step_count, &c, &r.err);
 
-	if (rc == 0) {
+	if (rc == 0 && step_walk(warm_wait_steps, warm_wait_step_count, &c, &r.err) == 0) {
 		*plan = c.plan;
 		return;
 	}

@@ -141,7 +141,7 @@ void enter_warm(struct jar *j, const struct warm_guest *g, struct feed_plan *pla
 int enter_seat(struct jar *j, const struct warm_guest *g, struct err *e);
 
 /* The tables of steps, for the test that makes each fail. */
-extern const struct step init_steps[], fence_init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[], seat_steps[], seat_enter_steps[];
-extern const size_t init_step_count, fence_init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count, seat_step_count, seat_enter_step_count;
+extern const struct step init_steps[], fence_init_steps[], enter_steps[], warm_init_steps[], warm_enter_steps[], warm_wait_steps[], seat_steps[], seat_enter_steps[];
+extern const size_t init_step_count, fence_init_step_count, enter_step_count, warm_init_step_count, warm_enter_step_count, warm_wait_step_count, seat_step_count, seat_enter_step_count;
 
 #endif

@@ -679,6 +679,8 @@ static int print_warm_steps(void)
 		puts(warm_init_steps[i].name);
 	for (size_t i = 0; i < warm_enter_step_count; i++)
 		puts(warm_enter_steps[i].name);
+	for (size_t i = 0; i < warm_wait_step_count; i++)
+		puts(warm_wait_steps[i].name);
 	return 0;
 }
 
@@ -690,6 +692,8 @@ static int print_seat_steps(void)
 		puts(seat_steps[i].name);
 	for (size_t i = 0; i < seat_enter_step_count; i++)
 		puts(seat_enter_steps[i].name);
+	for (size_t i = 0; i < warm_wait_step_count; i++)
+		puts(warm_wait_steps[i].name);
 	return 0;
 }
 

@@ -141,8 +141,7 @@ struct batch {
 
 /* ---- results ---- */
 
-/* What is written is one result after the other; `text` keeps what the reader did not take yet. */
-/* A reader who never quite catches up is not to be kept what he has read. */
+/* For a reader who never quite catches up: what he has is not kept. */
 static void drop_written(struct batch *b)
 {
 	if (b->written < b->text.len / 2)
@@ -152,6 +151,7 @@ static void drop_written(struct batch *b)
 	b->written = 0;
 }
 
+/* What is written is one result after the other; `text` keeps what the reader did not take yet. */
 static void flush(struct batch *b)
 {
 	while (b->written < b->text.len && !b->lost) {

@@ -110,7 +110,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         exec(compile(source, file, "exec", dont_inherit=True), namespace)
 
     def scratch():
-        """A file without a name, which nobody can give it one. With an allow-list there are none that lie in memory."""
+        """A file without a name, and nobody can give it one. With an allow-list there are none that lie in memory."""
         try:
             return os.memfd_create("stdout")
         except OSError:
