@@ -54,11 +54,22 @@ class Puppet:
 
     def release(self):
         """Lets it go on with what it was doing."""
-        if not self.gone:
-            self.set(self.saved)
-            ptrace(PTRACE_DETACH, self.pid)
-        self.gone = True
-        self.memory.close()
+        try:
+            if not self.gone:
+                self.set(self.saved)
+            if not self.gone:
+                self.ask(PTRACE_DETACH)
+        finally:
+            self.gone = True
+            self.memory.close()
+
+    def ask(self, request, data=None):
+        """One request to a stopped process. Somebody may end it at any moment, stopped or not: then, and only then, it is gone."""
+        try:
+            ptrace(request, self.pid, data)
+        except ProcessLookupError:
+            if self.wait() is not None:
+                raise  # it lives
 
     # -- a stopped process
     def wait(self):
@@ -76,12 +87,12 @@ class Puppet:
 
     def get(self):
         raw = ctypes.create_string_buffer(8 * len(REGS))
-        ptrace(PTRACE_GETREGS, self.pid, raw)
+        self.ask(PTRACE_GETREGS, raw)
         return dict(zip(REGS, struct.unpack(f"<{len(REGS)}Q", raw.raw)))
 
     def set(self, regs):
         raw = struct.pack(f"<{len(REGS)}Q", *(regs[r] & 0xffffffffffffffff for r in REGS))
-        ptrace(PTRACE_SETREGS, self.pid, ctypes.create_string_buffer(raw, len(raw)))
+        self.ask(PTRACE_SETREGS, ctypes.create_string_buffer(raw, len(raw)))
 
     def peek(self, at, n):
         self.memory.seek(at)
@@ -117,9 +128,9 @@ class Puppet:
         self.set(regs)
         ptrace(PTRACE_CONT, self.pid)
         stopped = self.wait()
+        at = self.get() if not self.gone else None
         if self.gone:
             return 0  # somebody has ended it
-        at = self.get()
         assert stopped == signal.SIGSEGV and at["rip"] == 0, f"stopped by {stopped} at {at['rip']:#x}"
         return ctypes.c_int(at["rax"] & 0xffffffff).value
 
