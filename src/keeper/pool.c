@@ -37,8 +37,8 @@
  *   FREE -> SLOTTING -> BARE -> JARRING -> JARRED -> FORKING -> READY -> RUNNING -> DYING -> BARE ...
  *           namespaces          init                 guest      waiting  the run    init's end is the end of all in the jar
  *
- * A run that finds a READY slot costs two records here: POOL_RUN in, the guest's go out; and when SIGCHLD comes, POOL_EXITED. Everything else
- * happens before it or after it.
+ * A run that finds a READY slot costs two records here: POOL_RUN in, the guest's go out; and when SIGCHLD comes, or an interpreter's word that it ends, POOL_EXITED.
+ * Everything else happens before it or after it. A jar that is used again is LEAVING until a guest that gave its word is reaped, and then JARRED.
  *
  * Every process in a jar, and every init, zygote and shelf, is our child: we see each of them end, its number is ours until we have reaped it, and
  * they all die when we do. What a process says over its socket comes with the kernel's word on who it is (SCM_CREDENTIALS).
@@ -72,6 +72,7 @@ enum slot_state {
 	BOOTING,  /* POOL_NODE: the interpreter is being started */
 	READY,	  /* it waits */
 	RUNNING,
+	LEAVING,  /* the result is told, its main process is killed and not reaped; the jar is to be used again */
 	KEPT,	  /* the main process has ended, the jar is the front's until POOL_DONE */
 	SCRUBBING, /* POOL_NEXT: what the first left behind is being ended */
 	DYING,	  /* init was killed */
@@ -140,7 +141,6 @@ struct place {
 	bool ended;    /* POOL_END was asked for */
 	struct err why; /* what the guest or init said when it failed */
 	bool cold;	/* it said that only a start of its own will do */
-	bool said;	/* the word of its end, src/kernel/seccomp.h */
 	struct watch watch;
 	struct cgroup_limits applied;
 	uint64_t disk_bytes; /* of the jar's file system */
@@ -803,7 +803,7 @@ static void start_guest(struct place *s, uint32_t kind)
 	}
 	own_spaces(s, fds + 1);
 	s->kind = kind;
-	s->evicted = s->cold = s->said = false;
+	s->evicted = s->cold = false;
 	s->ended_by = 0;
 	memset(&s->why, 0, sizeof(s->why));
 	set_state(s, FORKING);
@@ -1127,7 +1127,8 @@ static void end_guest(struct place *s, uint32_t why)
 
 static void release(struct place *s);
 
-static void guest_ended(struct place *s, const struct jar_evidence *how)
+/* The end of a run, for the front: what is known of it, and what it comes to. */
+static void tell_end(struct place *s, const struct jar_evidence *how)
 {
 	struct pool_event ev;
 	uint32_t ended_by = s->ended_by;
@@ -1138,7 +1139,6 @@ static void guest_ended(struct place *s, const struct jar_evidence *how)
 	watch_exited(&s->watch, how, ended_by);
 	memset(&ev, 0, sizeof(ev));
 	add_facts(&ev, s);
-	s->guest = 0;
 	if (s->watch.started) {
 		ev.evidence = s->watch.ev;
 		tell(&ev, POOL_EXITED, s->run.number, NULL);
@@ -1156,6 +1156,12 @@ static void guest_ended(struct place *s, const struct jar_evidence *how)
 		tell_failed(s->run.number, s, &s->why);
 	}
 	fd_close(&s->report);
+}
+
+/* Its main process is no more. */
+static void guest_ended(struct place *s)
+{
+	s->guest = 0;
 	if (s->run.flags & POOL_KEEP) {
 		s->state = KEPT;
 		s->until_ns = 0;
@@ -1171,12 +1177,13 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 	how.rusage_cpu_ns = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * NS_PER_S +
 			    (uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000;
 	how.rusage_maxrss_bytes = (uint64_t)ru->ru_maxrss * 1024;
-	guest_ended(s, &how);
+	tell_end(s, &how);
+	guest_ended(s);
 }
 
 /*
  * An interpreter that waited says that it ends with 0, and is blocked in the kernel since. That is its end: taking a process of its size apart takes as long as a short
- * program. It could have said the same by exiting, and it is killed: whoever lies here gains nothing.
+ * program. It could have said the same by exiting, and it is killed: whoever lies here gains nothing. A jar that is used again waits until it is reaped.
  */
 static void guest_ends(struct place *s)
 {
@@ -1184,8 +1191,14 @@ static void guest_ends(struct place *s)
 
 	if (s->cg.dir[CGROUP_CPUACCT] < 0 || s->cg.dir[CGROUP_MEMORY] < 0)
 		scan_usage(s->guest, &how.rusage_cpu_ns, &how.rusage_maxrss_bytes);
+	tell_end(s, &how);
 	kill(s->guest, SIGKILL);
-	guest_ended(s, &how);
+	if (p.want.recycle && s->kind != POOL_NODE && !(s->run.flags & POOL_KEEP)) {
+		unthrottle(s);
+		set_state(s, LEAVING);
+	} else {
+		guest_ended(s);
+	}
 }
 
 /* After a run: the same jar once more where that is wanted and can be proven to be clean, else a new one. */
@@ -1271,7 +1284,8 @@ static bool any_zygote(uint32_t kind)
 
 static bool is_preparing(const struct place *s)
 {
-	return s->state == SLOTTING || s->state == BARE || s->state == JARRING || s->state == JARRED || s->state == FORKING || s->state == BOOTING;
+	return s->state == SLOTTING || s->state == BARE || s->state == JARRING || s->state == JARRED || s->state == FORKING || s->state == BOOTING ||
+	       s->state == LEAVING;
 }
 
 /* Runs that nothing is being prepared for get a slot that waits for another kind or client: its guest, or its namespaces, are made anew. */
@@ -1684,17 +1698,9 @@ static void on_notify(int *listener, unsigned shelf)
 	}
 	s = seccomp_is_end(&ev) ? interpreter_of(shelf, (pid_t)ev.pid) : NULL;
 	if (s) {
-		bool used_again = p.want.recycle && s->kind != POOL_NODE;
-
-		if (!used_again && !s->ended_by) /* who is being ended ends by that */
+		if (!s->ended_by) /* who is being ended ends by that */
 			guest_ends(s);
-		/* A jar that is used again waits for its end, which then comes at once. Nobody has two. */
-		if (used_again && !s->said)
-			seccomp_go_on(*listener, &ev);
-		if (!used_again || !s->said) {
-			s->said = true;
-			return;
-		}
+		return;
 	}
 	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
@@ -1826,6 +1832,8 @@ static void on_child(pid_t pid, const siginfo_t *info, const struct rusage *ru)
 		if (s->guest == pid) {
 			if (s->state == RUNNING) {
 				guest_exited(s, info, ru);
+			} else if (s->state == LEAVING) {
+				guest_ended(s);
 			} else {
 				s->guest = 0;
 				unwatch(&s->report);
