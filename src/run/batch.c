@@ -1168,6 +1168,7 @@ static void batch_done(struct batch *b)
 	for (size_t k = 0; k < KINDS_MAX; k++)
 		if (b->opened[k])
 			b->setup->kinds[k].close(b->setup->kinds[k].ctx);
+	run_unprepare();
 	pool_done(&b->pool);
 	lines_done(&b->lines);
 	buf_done(&b->scratch);
@@ -1216,6 +1217,7 @@ int batch_run(const struct batch_setup *s, struct err *e)
 		if (!b.running && !b.waiting && is_stopping(&b) && !s->unordered)
 			give_out(&b, true);
 		flush(&b);
+		run_prepare();
 		sweep(&b);
 		show_progress(&b, false);
 	}

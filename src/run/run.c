@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,10 +147,57 @@ static int feed_files(struct run *x, struct err *e)
  * Our own pipes, never the caller's streams: the guest gets no descriptor of the host's. Others may open the guest's end
  * again through /dev/stdout or /dev/stdin, in its own direction only: pipes belong to us, the guest is another user.
  */
-static int make_pipe(int p[2], mode_t mode, struct err *e)
+enum { PIPE_IN, PIPE_OUT, PIPE_ERR, PIPE_FEED, PIPES };
+
+struct pipes {
+	int end[PIPES][2];
+};
+
+static struct pipes stock; /* for the next run */
+static bool stocked;
+
+static void drop_pipes(struct pipes *p)
 {
-	if (pipe2(p, O_CLOEXEC) < 0 || fchmod(p[0], mode) < 0)
-		return err_sys(e, "make a pipe");
+	for (int i = 0; i < PIPES; i++)
+		for (int k = 0; k < 2; k++)
+			fd_close(&p->end[i][k]);
+}
+
+static int make_pipes(struct pipes *p, struct err *e)
+{
+	static const mode_t modes[PIPES] = { 0444, 0222, 0222, 0400 };
+
+	memset(p, -1, sizeof(*p));
+	for (int i = 0; i < PIPES; i++)
+		if (pipe2(p->end[i], O_CLOEXEC) < 0 || fchmod(p->end[i][0], modes[i]) < 0) {
+			err_sys(e, "make a pipe");
+			drop_pipes(p);
+			return -1;
+		}
+	return 0;
+}
+
+void run_prepare(void)
+{
+	struct err e = { 0 };
+
+	/* Where it cannot be done the next run says so. */
+	stocked = stocked || make_pipes(&stock, &e) == 0;
+}
+
+void run_unprepare(void)
+{
+	if (stocked)
+		drop_pipes(&stock);
+	stocked = false;
+}
+
+static int take_pipes(struct pipes *p, struct err *e)
+{
+	if (!stocked)
+		return make_pipes(p, e);
+	*p = stock;
+	stocked = false;
 	return 0;
 }
 
@@ -519,20 +567,16 @@ static int use_pipes(struct run *x, int in, int out, int err, int feed, struct e
 /* Makes the pipes and asks for the guest. May be done twice: a pool that refuses has read nothing. */
 static int launch(struct run *x, struct err *e)
 {
-	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 }, feed[2] = { -1, -1 };
-	bool good = make_pipe(in, 0444, e) == 0 && make_pipe(out, 0222, e) == 0 && make_pipe(err, 0222, e) == 0 &&
-		    make_pipe(feed, 0400, e) == 0;
-	int fds[4] = { in[0], out[1], err[1], feed[0] };
+	struct pipes p;
 
 	x->failed = x->killed = false;
-	if (!good || use_pipes(x, in[1], out[0], err[0], feed[1], e) < 0) {
-		int ours[4] = { in[1], out[0], err[0], feed[1] };
+	if (take_pipes(&p, e) < 0)
+		return -1;
+	int fds[PIPES] = { p.end[PIPE_IN][0], p.end[PIPE_OUT][1], p.end[PIPE_ERR][1], p.end[PIPE_FEED][0] };
 
-		for (int i = 0; i < 4; i++) {
+	if (use_pipes(x, p.end[PIPE_IN][1], p.end[PIPE_OUT][0], p.end[PIPE_ERR][0], p.end[PIPE_FEED][1], e) < 0) {
+		for (int i = 0; i < PIPES; i++)
 			fd_close(&fds[i]);
-			if (!good)
-				fd_close(&ours[i]);
-		}
 		return -1;
 	}
 	/* Code that may turn out not to compile leaves a jar in which the language can be asked. */
@@ -1273,6 +1317,9 @@ void run_begin_pooled(struct run *x, const struct request *req, struct pool *poo
 		pool_link(pool, &x->link);
 		begin_jar(x);
 	}
+	/* The kernel takes whoever sends for somebody who is about to sleep, and lets the keeper wait for this CPU. */
+	if (x->unchecked)
+		sched_yield();
 	check_late(x);
 }
 

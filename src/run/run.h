@@ -77,6 +77,9 @@ void run_begin(struct run *x, const struct request *req, int keeper, struct aren
 void run_begin_pooled(struct run *x, const struct request *req, struct pool *pool, uint32_t number, struct arena *a, struct result *res);
 /* Reads output as it comes from now on. */
 void run_watch_output(struct run *x);
+/* Makes ahead what the next run will need, when nobody waits for it; and gives it back. */
+void run_prepare(void);
+void run_unprepare(void);
 /* Of a conversation: more for the guest to read; and that there will be no more. */
 void run_say(struct run *x, const void *data, size_t len);
 /* The same, and nobody is in a hurry: it goes with what is said next. */
