@@ -12,9 +12,12 @@
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/json_out.h"
 #include "base/utf8.h"
 #include "kernel/cgroup.h"
 #include "run/state.h"
+
+#define RESULT_BYTES_MAX (8ULL << 30)
 
 /* Our own names are UTF-8: nobody needs to look at them again. */
 static void set(json_t *o, const char *name, json_t *v)
@@ -22,82 +25,54 @@ static void set(json_t *o, const char *name, json_t *v)
 	json_object_set_new_nocheck(o, name, v);
 }
 
-static bool is_utf8(const char *data, size_t len)
-{
-	for (size_t i = 0; i < len;) {
-		size_t n = (unsigned char)data[i] < 0x80 ? 1 : utf8_len((const unsigned char *)data + i, len - i);
-
-		if (!n)
-			return false;
-		i += n;
-	}
-	return true;
-}
-
 /* Text as it is; bytes that are no UTF-8 become U+FFFD in the text, and all of them stand in <name>_base64. */
-static void set_bytes(json_t *o, const char *name, const char *data, size_t len)
+static void put_bytes(struct json_out *o, const char *name, const char *data, size_t len)
 {
-	auto_buf text = BUF_INIT(len * 3 + 16);
 	auto_free char *b = NULL;
 	char key[64];
 
-	if (is_utf8(data, len)) {
-		set(o, name, json_stringn_nocheck(data, len));
+	if (json_out_text(o, name, data, len))
 		return;
-	}
-	for (size_t i = 0; i < len;) {
-		size_t n = utf8_len((const unsigned char *)data + i, len - i);
-
-		if (n)
-			buf_add(&text, data + i, n);
-		else
-			buf_str(&text, "\xef\xbf\xbd");
-		i += n ? n : 1;
-	}
-	set(o, name, json_stringn_nocheck(text.data ? text.data : "", text.len));
 	b = malloc(BASE64_SIZE(len));
 	if (b)
 		base64_encode(data, len, b);
 	snprintf(key, sizeof(key), "%s_base64", name);
-	json_object_set_new(o, key, json_string(b ? b : ""));
+	json_out_str(o, key, b ? b : "");
 }
 
-static void set_text(json_t *o, const char *name, const char *text)
+static void put_text(struct json_out *o, const char *name, const char *text)
 {
-	if (!text)
-		set(o, name, json_null());
+	if (text)
+		put_bytes(o, name, text, strlen(text));
 	else
-		set_bytes(o, name, text, strlen(text));
+		json_out_raw(o, name, "null");
 }
 
-static json_t *strings(const struct strlist *l)
+/* Arguments may be any bytes; a list keeps its shape, so what is no UTF-8 is replaced. */
+static void put_strings(struct json_out *o, const char *name, const struct strlist *l)
 {
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < l->n; i++) {
-		/* Arguments may be any bytes; a list keeps its shape, so what is no UTF-8 is replaced. */
-		json_t *o = json_object();
-
-		set_bytes(o, "s", l->v[i], strlen(l->v[i]));
-		json_array_append(a, json_object_get(o, "s"));
-		json_decref(o);
-	}
-	return a;
+	json_out_open(o, name, '[');
+	for (size_t i = 0; i < l->n; i++)
+		json_out_str(o, NULL, l->v[i]);
+	json_out_close(o, ']');
 }
 
-static double round_to(double v, double unit)
+static void put_u64(struct json_out *o, const char *name, uint64_t v)
 {
-	return round(v / unit) * unit;
+	json_out_int(o, name, (int64_t)v);
 }
 
-static json_t *real(double v)
+static int add_piece(const char *data, size_t len, void *ctx)
 {
-	return json_real(round_to(v, 1e-6));
+	return buf_add(ctx, data, len);
 }
 
-static json_t *u64(uint64_t v)
+/* What is seldom there, and has a form that others use too. */
+static void put_json(struct json_out *o, const char *name, json_t *v)
 {
-	return json_integer((json_int_t)v);
+	json_out_raw(o, name, "");
+	json_dump_callback(v, add_piece, o->to, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+	json_decref(v);
 }
 
 uint64_t result_memory_peak(const struct jar_evidence *ev)
@@ -113,61 +88,49 @@ static uint64_t cpu_ns(const struct jar_evidence *ev)
 }
 
 /* The counters behind the reason, and where they were read. */
-static json_t *evidence(const struct step_result *s)
+static void put_evidence(struct json_out *o, const struct step_result *s, bool there)
 {
 	static const char *const ended[] = { "itself", "wall_clock", "cpu_clock", "seccomp", "output_cap", "cancelled", "memory_poll", "outside" };
 	const struct jar_evidence *ev = &s->evidence;
-	json_t *o = json_object();
 
-	set(o, "ended_by", json_string(ended[ev->ended_by]));
-	set(o, "wait_code", json_string(ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed"));
-	set(o, "wait_status", json_integer(ev->status));
-	set(o, "oom_kills", u64(ev->cg.oom_kills));
-	set(o, "memory_peak_bytes", u64(result_memory_peak(ev)));
-	set(o, "memory_limit_hits", u64(ev->cg.memory_limit_hits));
-	set(o, "cpu_ns", u64(cpu_ns(ev)));
-	set(o, "cpu_throttled_ns", u64(ev->cg.throttled_ns));
-	set(o, "pids_peak", u64(ev->cg.pids_peak));
-	set(o, "pids_limit_hits", u64(ev->cg.pids_limit_hits));
-	set(o, "disk_used_bytes", u64(ev->disk_used_bytes));
-	set(o, "disk_full", json_boolean(ev->disk_full));
-	set(o, "memory_source", json_string(ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling"));
-	set(o, "cpu_source", json_string(ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling"));
-	if (ev->has_syscall) {
-		const char *name = seccomp_syscall_name(ev->syscall.arch, ev->syscall.nr);
-		json_t *c = json_object();
-
-		set(c, "name", name ? json_string(name) : json_null());
-		set(c, "number", json_integer(ev->syscall.nr & ~0x40000000));
-		set(c, "arch", json_string(seccomp_arch_name(ev->syscall.arch, ev->syscall.nr)));
-		set(o, "syscall", c);
+	json_out_open(o, "evidence", '{');
+	if (there) {
+		json_out_str(o, "ended_by", ended[ev->ended_by]);
+		json_out_str(o, "wait_code", ev->code == CLD_EXITED ? "exited" : ev->code == CLD_DUMPED ? "dumped" : "killed");
+		json_out_int(o, "wait_status", ev->status);
+		put_u64(o, "oom_kills", ev->cg.oom_kills);
+		put_u64(o, "memory_peak_bytes", result_memory_peak(ev));
+		put_u64(o, "memory_limit_hits", ev->cg.memory_limit_hits);
+		put_u64(o, "cpu_ns", cpu_ns(ev));
+		put_u64(o, "cpu_throttled_ns", ev->cg.throttled_ns);
+		put_u64(o, "pids_peak", ev->cg.pids_peak);
+		put_u64(o, "pids_limit_hits", ev->cg.pids_limit_hits);
+		put_u64(o, "disk_used_bytes", ev->disk_used_bytes);
+		json_out_bool(o, "disk_full", ev->disk_full);
+		json_out_str(o, "memory_source", ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling");
+		json_out_str(o, "cpu_source", ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling");
 	}
-	return o;
-}
-
-/* The names of the allow-list. */
-static json_t *programs(const struct strlist *l)
-{
-	json_t *a = json_array();
-
-	for (size_t i = 0; i < l->n; i++)
-		json_array_append_new(a, json_string(l->v[i] + (l->v[i][0] == '?')));
-	return a;
+	if (there && ev->has_syscall) {
+		json_out_open(o, "syscall", '{');
+		json_out_str(o, "name", seccomp_syscall_name(ev->syscall.arch, ev->syscall.nr));
+		json_out_int(o, "number", ev->syscall.nr & ~0x40000000);
+		json_out_str(o, "arch", seccomp_arch_name(ev->syscall.arch, ev->syscall.nr));
+		json_out_close(o, '}');
+	}
+	json_out_close(o, '}');
 }
 
 /* What an allow-list refused, as far as it was seen: the first names. */
-static json_t *denied(const struct jar_denied *d)
+static void put_denied(struct json_out *o, const struct jar_denied *d)
 {
-	json_t *a = json_array();
-
+	json_out_open(o, "denied", '[');
 	for (uint32_t i = 0; i < d->names && i < JAR_DENIED_MAX; i++) {
-		json_t *o = json_object();
-
-		set_text(o, "program", d->list[i].name);
-		set(o, "count", u64(d->list[i].count));
-		json_array_append_new(a, o);
+		json_out_open(o, NULL, '{');
+		put_text(o, "program", d->list[i].name);
+		put_u64(o, "count", d->list[i].count);
+		json_out_close(o, '}');
 	}
-	return a;
+	json_out_close(o, ']');
 }
 
 /* Those that have no place in the list. */
@@ -180,118 +143,169 @@ static uint64_t denied_more(const struct jar_denied *d)
 	return d->count - listed + d->unseen;
 }
 
-static json_t *isolation(const struct jar_facts *f, const struct request *req)
+/* The names of the allow-list. */
+static void put_programs(struct json_out *o, const struct strlist *l)
+{
+	if (!l->n) {
+		json_out_raw(o, "programs", "null");
+		return;
+	}
+	json_out_open(o, "programs", '[');
+	for (size_t i = 0; i < l->n; i++)
+		json_out_str(o, NULL, l->v[i] + (l->v[i][0] == '?'));
+	json_out_close(o, ']');
+}
+
+/* The names of the bits that are set. */
+static void put_bits(struct json_out *o, const char *name, uint32_t bits, const char *const *names, int count)
+{
+	json_out_open(o, name, '[');
+	for (int i = 0; i < count; i++)
+		if (bits & 1U << i)
+			json_out_str(o, NULL, names[i]);
+	json_out_close(o, ']');
+}
+
+static void put_isolation(struct json_out *o, const struct jar_facts *f, const struct request *req)
 {
 	static const char *const spaces[] = { "user", "mount", "pid", "net", "ipc", "uts", "cgroup" };
-	json_t *o = json_object(), *ns = json_array(), *missing = json_array();
+	enum { COUNT = sizeof(spaces) / sizeof(spaces[0]), NET = 3 };
 
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
-		if (!(f->net_host && strcmp(spaces[i], "net") == 0))
-			json_array_append_new(ns, json_string(spaces[i]));
-	for (int i = 0; i < JAR_MISSING_COUNT; i++)
-		if (f->missing & 1U << i)
-			json_array_append_new(missing, json_string(jar_missing_names[i]));
-	set(o, "mode", json_string(f->rootless ? "rootless" : "root"));
-	set(o, "namespaces", ns);
-	set(o, "host_uid", json_integer(f->host_uid));
-	set(o, "cgroup", json_string(cgroup_version_name(f->cgroup_version)));
-	set(o, "seccomp", json_string(req->programs.n ? seccomp_allow_profile : seccomp_guest_profile));
-	set(o, "landlock_abi", json_integer(f->landlock_abi));
-	set(o, "no_new_privs", json_true());
-	set(o, "network", json_string(f->net_host ? "host" : "none"));
-	set(o, "programs", req->programs.n ? programs(&req->programs) : json_null());
-	set(o, "missing", missing);
-	return o;
+	json_out_open(o, "isolation", '{');
+	json_out_str(o, "mode", f->rootless ? "rootless" : "root");
+	put_bits(o, "namespaces", f->net_host ? ~(1U << NET) : ~0U, spaces, COUNT);
+	json_out_int(o, "host_uid", f->host_uid);
+	json_out_str(o, "cgroup", cgroup_version_name(f->cgroup_version));
+	json_out_str(o, "seccomp", req->programs.n ? seccomp_allow_profile : seccomp_guest_profile);
+	json_out_int(o, "landlock_abi", f->landlock_abi);
+	json_out_bool(o, "no_new_privs", true);
+	json_out_str(o, "network", f->net_host ? "host" : "none");
+	put_programs(o, &req->programs);
+	put_bits(o, "missing", f->missing, jar_missing_names, JAR_MISSING_COUNT);
+	json_out_close(o, '}');
 }
 
-static json_t *limits_hit(const struct verdict *v)
+static void put_limits_hit(struct json_out *o, const struct verdict *v)
 {
-	json_t *a = json_array();
-
-	for (int i = 0; i < LIMIT_COUNT; i++)
-		if (v->limits_hit & 1U << i)
-			json_array_append_new(a, json_string(run_limit_names[i]));
-	return a;
+	put_bits(o, "limits_hit", v->limits_hit, run_limit_names, LIMIT_COUNT);
 }
 
-static void set_streams(json_t *o, const struct step_result *s)
+static void put_streams(struct json_out *o, const struct step_result *s)
 {
-	static const char *const names[] = { "stdout", "stderr" };
-	json_t *log = json_object();
-	bool truncated = false;
-	char key[32];
+	static const char *const names[] = { "stdout", "stderr" }, *const sizes[] = { "stdout_bytes", "stderr_bytes" };
+	bool truncated = false, logged = false;
 
 	for (int i = 0; i < 2; i++) {
 		auto_buf view = BUF_INIT(s->out[i].view_max * 2 + 1024);
 
 		if (s->there)
 			output_view(&s->out[i], &view);
-		set_bytes(o, names[i], view.data ? view.data : "", view.len);
-		snprintf(key, sizeof(key), "%s_bytes", names[i]);
-		set(o, key, u64(s->out[i].total));
+		put_bytes(o, names[i], view.data ? view.data : "", view.len);
+		put_u64(o, sizes[i], s->out[i].total);
 		truncated = truncated || output_truncated(&s->out[i]);
+		logged = logged || s->out[i].log_path[0];
+	}
+	json_out_bool(o, "truncated", truncated);
+	if (!logged) {
+		json_out_raw(o, "log", "null");
+		return;
+	}
+	json_out_open(o, "log", '{');
+	for (int i = 0; i < 2; i++)
 		if (s->out[i].log_path[0])
-			set(log, names[i], json_string(s->out[i].log_path));
-	}
-	set(o, "truncated", json_boolean(truncated));
-	if (json_object_size(log))
-		set(o, "log", log);
-	else {
-		json_decref(log);
-		set(o, "log", json_null());
-	}
+			json_out_str(o, names[i], s->out[i].log_path);
+	json_out_close(o, '}');
 }
 
-static void set_verdict(json_t *o, const struct verdict *v)
+static void put_int_or_null(struct json_out *o, const char *name, bool there, int v)
 {
-	set(o, "status", json_string(verdict_status_name(v->status)));
-	set(o, "reason", json_string(verdict_reason_name(v->reason)));
-	set(o, "success", json_boolean(v->status == STATUS_COMPLETED && v->exited && v->exit_code == 0));
-	set(o, "timed_out", json_boolean(v->status == STATUS_TIMEOUT));
-	set(o, "exit_code", v->exited ? json_integer(v->exit_code) : json_null());
-	set(o, "signal", v->signal ? json_integer(v->signal) : json_null());
-	set_text(o, "error", v->error[0] ? v->error : NULL);
-	set_text(o, "hint", v->hint[0] ? v->hint : NULL);
+	if (there)
+		json_out_int(o, name, v);
+	else
+		json_out_raw(o, name, "null");
+}
+
+static void put_verdict(struct json_out *o, const struct verdict *v)
+{
+	json_out_str(o, "status", verdict_status_name(v->status));
+	json_out_str(o, "reason", verdict_reason_name(v->reason));
+	json_out_bool(o, "success", v->status == STATUS_COMPLETED && v->exited && v->exit_code == 0);
+	json_out_bool(o, "timed_out", v->status == STATUS_TIMEOUT);
+	put_int_or_null(o, "exit_code", v->exited, v->exit_code);
+	put_int_or_null(o, "signal", v->signal, v->signal);
+	put_text(o, "error", v->error[0] ? v->error : NULL);
+	put_text(o, "hint", v->hint[0] ? v->hint : NULL);
+}
+
+/* To the next microsecond. */
+static void put_seconds(struct json_out *o, const char *name, uint64_t ns)
+{
+	json_out_fixed(o, name, (ns + 500) / 1000, 6);
 }
 
 /* What both steps and the whole have. */
-static void set_step(json_t *o, const struct step_result *s)
+static void put_step(struct json_out *o, const struct step_result *s)
 {
 	const struct jar_evidence *ev = &s->evidence;
-	uint64_t ns = ev->ended_ns > ev->started_ns ? ev->ended_ns - ev->started_ns : 0;
 
-	set(o, "command", strings(&s->command));
-	set_streams(o, s);
-	set(o, "elapsed_s", real((double)ns / 1e9));
-	set(o, "cpu_s", real((double)cpu_ns(ev) / 1e9));
-	set(o, "max_memory_mb", json_real(round_to((double)result_memory_peak(ev) / (1 << 20), 1e-3)));
-	set(o, "pids_peak", u64(ev->cg.pids_peak));
-	set(o, "oom_kills", u64(ev->cg.oom_kills));
+	put_strings(o, "command", &s->command);
+	put_streams(o, s);
+	put_seconds(o, "elapsed_s", ev->ended_ns > ev->started_ns ? ev->ended_ns - ev->started_ns : 0);
+	put_seconds(o, "cpu_s", cpu_ns(ev));
+	json_out_fixed(o, "max_memory_mb", (uint64_t)llround((double)result_memory_peak(ev) / (1 << 20) * 1e3), 3);
+	put_u64(o, "pids_peak", ev->cg.pids_peak);
+	put_u64(o, "oom_kills", ev->cg.oom_kills);
 }
 
-static json_t *files(const struct result *r)
+static void put_files(struct json_out *o, const struct result *r)
 {
-	json_t *a = json_array();
+	char mode[16];
 
+	json_out_open(o, "files", '[');
 	for (const struct artifact *f = r->files.list; f; f = f->next) {
-		json_t *o;
-
 		if (f->unchanged || f->skipped || (f->dir && !f->refused))
 			continue;
-		o = json_object();
-		set_text(o, "path", f->path);
-		set(o, "size", u64(f->size));
-		set(o, "sha256", f->sha256[0] ? json_string(f->sha256) : json_null());
-		set(o, "mode", json_sprintf("%04o", f->mode));
+		json_out_open(o, NULL, '{');
+		put_text(o, "path", f->path);
+		put_u64(o, "size", f->size);
+		json_out_str(o, "sha256", f->sha256[0] ? f->sha256 : NULL);
+		snprintf(mode, sizeof(mode), "%04o", f->mode);
+		json_out_str(o, "mode", mode);
 		if (f->link)
-			set_text(o, "link", f->link);
+			put_text(o, "link", f->link);
 		if (f->review)
-			set_text(o, "review", f->review);
+			put_text(o, "review", f->review);
 		if (f->refused)
-			set_text(o, "refused", f->refused);
-		json_array_append_new(a, o);
+			put_text(o, "refused", f->refused);
+		json_out_close(o, '}');
 	}
-	return a;
+	json_out_close(o, ']');
+}
+
+/* What was written, to be changed. */
+static json_t *parse(const struct buf *b)
+{
+	return b->failed ? NULL : json_loadb(b->data, b->len, JSON_ALLOW_NUL, NULL);
+}
+
+/* For one field of a jansson object: as put_text() has it. */
+static void set_text(json_t *o, const char *name, const char *text)
+{
+	auto_buf line = BUF_INIT(text ? strlen(text) * 12 + 256 : 256);
+	struct json_out out = { .to = &line };
+	json_t *fields;
+
+	json_out_open(&out, NULL, '{');
+	put_text(&out, name, text);
+	json_out_close(&out, '}');
+	fields = parse(&line);
+	json_object_update(o, fields);
+	json_decref(fields);
+}
+
+static json_t *u64(uint64_t v)
+{
+	return json_integer((json_int_t)v);
 }
 
 json_t *result_violations(const struct check_result *c)
@@ -333,66 +347,61 @@ json_t *result_syntax(const struct syntax_report *s)
 	return o;
 }
 
-static json_t *receipt(const struct receipt_place *p, const char *error)
+static void put_compile(struct json_out *o, const struct step_result *s)
 {
-	char hash[DIGEST_HEX];
-
-	if (p->seq) {
-		digest_hex(p->hash, DIGEST_SIZE, hash);
-		return json_pack("{s:I, s:s}", "seq", (json_int_t)p->seq, "hash", hash);
-	}
-	return error ? json_pack("{s:s}", "error", error) : json_null();
+	json_out_open(o, "compile", '{');
+	put_verdict(o, &s->verdict);
+	put_step(o, s);
+	put_limits_hit(o, &s->verdict);
+	put_evidence(o, s, true);
+	json_out_close(o, '}');
 }
 
-static json_t *compile_object(const struct step_result *s)
+static void put_common(struct json_out *o, const char *execution_id, const struct request *req, uint64_t line)
 {
-	json_t *o = json_object();
-
-	set_verdict(o, &s->verdict);
-	set_step(o, s);
-	set(o, "limits_hit", limits_hit(&s->verdict));
-	set(o, "evidence", evidence(s));
-	return o;
-}
-
-static void set_common(json_t *o, const struct request *req, uint64_t line)
-{
+	json_out_str(o, "execution_id", execution_id[0] ? execution_id : NULL);
 	if (line)
-		set(o, "line", u64(line));
-	set_text(o, "id", req->id);
-	set_text(o, "client", req->client);
+		put_u64(o, "line", line);
+	put_text(o, "id", req->id);
+	put_text(o, "client", req->client);
 }
 
-static json_t *to_object(const struct result *r, const struct request *req, uint64_t line)
+/* All but the receipt and the last brace. */
+static int put_result(struct json_out *o, const struct result *r, const struct request *req, uint64_t line)
 {
 	const struct step_result *s = r->run.there ? &r->run : r->compile.there ? &r->compile : r->asked.there ? &r->asked : &r->run;
-	json_t *o = json_object();
 
-	set(o, "execution_id", json_string(r->execution_id));
-	set_common(o, req, line);
-	set_text(o, "language", req->lang ? req->lang->name : NULL);
-	set_verdict(o, &r->verdict);
-	set_step(o, s);
-	set(o, "limits_hit", limits_hit(&r->verdict));
-	set(o, "denied", denied(&s->denied));
+	json_out_open(o, NULL, '{');
+	put_common(o, r->execution_id, req, line);
+	put_text(o, "language", req->lang ? req->lang->name : NULL);
+	put_verdict(o, &r->verdict);
+	put_step(o, s);
+	put_limits_hit(o, &r->verdict);
+	put_denied(o, &s->denied);
 	if (denied_more(&s->denied))
-		set(o, "denied_more", u64(denied_more(&s->denied)));
-	set(o, "start", json_string(r->have_facts && r->facts.warm ? "warm" : "cold"));
-	set(o, "evidence", s->evidence.started_ns ? evidence(s) : json_object());
-	set(o, "isolation", r->have_facts ? isolation(&r->facts, req) : json_null());
-	set(o, "violations", result_violations(&r->check));
+		put_u64(o, "denied_more", denied_more(&s->denied));
+	json_out_str(o, "start", r->have_facts && r->facts.warm ? "warm" : "cold");
+	put_evidence(o, s, s->evidence.started_ns);
+	if (r->have_facts)
+		put_isolation(o, &r->facts, req);
+	else
+		json_out_raw(o, "isolation", "null");
+	if (r->check.count)
+		put_json(o, "violations", result_violations(&r->check));
+	else
+		json_out_raw(o, "violations", "[]");
 	if (r->check.total > r->check.count)
-		set(o, "violations_total", u64(r->check.total));
+		put_u64(o, "violations_total", r->check.total);
 	if (r->syntax.there)
-		set(o, "syntax", result_syntax(&r->syntax));
-	set(o, "files", files(r));
+		put_json(o, "syntax", result_syntax(&r->syntax));
+	put_files(o, r);
 	if (r->files.incomplete)
-		set(o, "files_incomplete", json_true());
+		json_out_bool(o, "files_incomplete", true);
 	if (req->workspace)
-		set(o, "deleted", strings(&r->deleted));
+		put_strings(o, "deleted", &r->deleted);
 	if (r->compile.there)
-		set(o, "compile", compile_object(&r->compile));
-	return o;
+		put_compile(o, &r->compile);
+	return o->to->failed ? -1 : 0;
 }
 
 void result_begin(struct result *r)
@@ -407,76 +416,89 @@ void result_stamp(struct result *r)
 	r->time_ms = receipt_now_ms();
 }
 
+int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out)
+{
+	struct json_out o = { .to = out };
+
+	return put_result(&o, r, req, line);
+}
+
 char *result_to_json(const struct result *r, const struct request *req)
 {
-	json_t *o = to_object(r, req, 0);
+	auto_buf line = BUF_INIT(RESULT_BYTES_MAX);
+	char *text;
+	json_t *o;
 
-	set(o, "receipt", receipt(&r->receipt, r->receipt_error));
-	char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-
+	if (result_add_line(r, req, 0, &line) < 0 || result_end_line(&r->receipt, r->receipt_error, &line) < 0)
+		return NULL;
+	o = parse(&line);
+	text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	json_decref(o);
 	return text;
 }
 
-static int add_piece(const char *data, size_t len, void *ctx)
+int result_add_other(json_t *other, const char *execution_id, const struct request *req, uint64_t line, struct buf *out)
 {
-	return buf_add(ctx, data, len);
-}
+	auto_buf head = BUF_INIT(RESULT_BYTES_MAX);
+	struct json_out o = { .to = &head };
+	json_t *all;
+	int rc;
 
-static int add_object(json_t *o, struct buf *out)
-{
-	int rc = json_dump_callback(o, add_piece, out, JSON_COMPACT | JSON_REAL_PRECISION(12));
-
-	json_decref(o);
+	json_out_open(&o, NULL, '{');
+	put_common(&o, execution_id, req, line);
+	json_out_str(&o, "status", verdict_status_name(STATUS_COMPLETED));
+	json_out_close(&o, '}');
+	all = parse(&head);
+	json_object_update(all, other);
+	rc = all ? json_dump_callback(all, add_piece, out, JSON_COMPACT | JSON_REAL_PRECISION(12)) : -1;
+	json_decref(all);
 	if (rc < 0 || out->failed)
 		return -1;
 	out->len--; /* the last brace */
 	return 0;
 }
 
-int result_add_line(const struct result *r, const struct request *req, uint64_t line, struct buf *out)
-{
-	return add_object(to_object(r, req, line), out);
-}
-
-int result_add_other(json_t *other, const char *execution_id, const struct request *req, uint64_t line, struct buf *out)
-{
-	json_t *o = json_object();
-
-	set(o, "execution_id", execution_id[0] ? json_string(execution_id) : json_null());
-	set_common(o, req, line);
-	set(o, "status", json_string(verdict_status_name(STATUS_COMPLETED)));
-	json_object_update(o, other);
-	return add_object(o, out);
-}
-
 int result_end_line(const struct receipt_place *place, const char *error, struct buf *out)
 {
+	struct json_out o = { .to = out, .more = true };
 	char hash[DIGEST_HEX];
-	json_t *o;
 
 	if (place->seq) {
 		digest_hex(place->hash, DIGEST_SIZE, hash);
-		return buf_fmt(out, ",\"receipt\":{\"seq\":%llu,\"hash\":\"%s\"}}\n", (unsigned long long)place->seq, hash);
+		json_out_open(&o, "receipt", '{');
+		put_u64(&o, "seq", place->seq);
+		json_out_str(&o, "hash", hash);
+		json_out_close(&o, '}');
+	} else if (error) {
+		json_out_open(&o, "receipt", '{');
+		json_out_str(&o, "error", error);
+		json_out_close(&o, '}');
+	} else {
+		json_out_raw(&o, "receipt", "null");
 	}
-	o = receipt(place, error);
-	buf_str(out, ",\"receipt\":");
-	json_dump_callback(o, add_piece, out, JSON_COMPACT | JSON_ENCODE_ANY);
-	json_decref(o);
 	return buf_str(out, "}\n");
 }
 
 char *result_change_line(const char *text, size_t len, const struct verdict *v)
 {
-	auto_buf whole = BUF_INIT(len + 2);
+	auto_buf whole = BUF_INIT(len + 2), said = BUF_INIT(1 << 16);
+	struct json_out fields = { .to = &said };
 	json_t *o;
 	char *out = NULL;
 
+	json_out_open(&fields, NULL, '{');
+
 	buf_add(&whole, text, len);
 	buf_str(&whole, "}");
-	o = json_loadb(whole.data, whole.len, JSON_ALLOW_NUL, NULL);
+	o = parse(&whole);
 	if (o) {
-		set_verdict(o, v);
+		json_t *verdict;
+
+		put_verdict(&fields, v);
+		json_out_close(&fields, '}');
+		verdict = parse(&said);
+		json_object_update(o, verdict);
+		json_decref(verdict);
 		/* A test that does not count has not been passed. */
 		if (json_object_get(o, "all_passed")) {
 			set(o, "all_passed", json_false());

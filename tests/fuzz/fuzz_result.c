@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct request req = { .id = "x" };
 	struct artifact file = { .path = "", .refused = "why" };
 	struct arena a = { 0 };
+	struct buf line = BUF_INIT(1 << 20);
 	struct err e;
 	uint64_t view, log;
 	size_t step;
@@ -44,6 +45,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(o && json_is_string(json_object_get(o, "stdout")));
 	json_decref(o);
 	free(text);
+	/* The line of a batch is the same object, before anybody has parsed it. */
+	MUST(result_add_line(&r, &req, 7, &line) == 0 && result_end_line(&r.receipt, NULL, &line) == 0);
+	o = json_loadb(line.data, line.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	MUST(o && !memchr(line.data, '\n', line.len - 1));
+	json_decref(o);
+	buf_done(&line);
 	for (int i = 0; i < 2; i++)
 		output_done(&r.run.out[i]);
 	arena_free(&a);
