@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/sys.h"
@@ -77,16 +78,60 @@ void feed_prepare(void)
 		__atomic_fetch_or(rooms[i], 0, __ATOMIC_RELAXED);
 }
 
-static int copy_data(int in, int out, uint64_t size, struct err *e)
+/* What was read and not yet used lies in `block`: a small feed is one read. Nothing follows FEED_GO that somebody else would want to read. */
+struct input {
+	int fd;
+	size_t at, len;
+};
+
+static int refill(struct input *in)
+{
+	ssize_t n;
+
+	do
+		n = read(in->fd, block, sizeof(block));
+	while (n < 0 && errno == EINTR);
+	in->at = 0;
+	in->len = n > 0 ? (size_t)n : 0;
+	return n > 0 ? 0 : -1;
+}
+
+/* At most `want` bytes of it, at least one. NULL: the feed has ended. */
+static const char *take_some(struct input *in, uint64_t want, size_t *n)
+{
+	const char *p;
+
+	if (in->at == in->len && refill(in) < 0)
+		return NULL;
+	*n = in->len - in->at < want ? in->len - in->at : (size_t)want;
+	p = block + in->at;
+	in->at += *n;
+	return p;
+}
+
+static int take(struct input *in, void *out, size_t size)
+{
+	for (size_t done = 0, n; done < size; done += n) {
+		const char *p = take_some(in, size - done, &n);
+
+		if (!p)
+			return -1;
+		memcpy((char *)out + done, p, n);
+	}
+	return 0;
+}
+
+static int copy_data(struct input *in, int out, uint64_t size, struct err *e)
 {
 	while (size) {
-		size_t want = size < sizeof(block) ? (size_t)size : sizeof(block);
+		size_t n;
+		const char *p = take_some(in, size, &n);
 
-		if (fd_read_all(in, block, want) != 0)
+		if (!p)
 			return err_set(e, ERR_INTERNAL, "the feed ended in the middle of a file");
-		if (fd_write_all(out, block, want) < 0)
+		if (fd_write_all(out, p, n) < 0)
 			return err_sys(e, "write");
-		size -= want;
+		size -= n;
 	}
 	return 0;
 }
@@ -98,7 +143,7 @@ static int set_times(int fd, int64_t mtime_ns)
 	return mtime_ns > 0 ? futimens(fd, t) : 0;
 }
 
-static int make_entry(int in, int root, const struct feed_rec *r, char *name, struct err *e)
+static int make_entry(struct input *in, int root, const struct feed_rec *r, char *name, struct err *e)
 {
 	char shown[128], target[FEED_NAME_MAX];
 	const char *leaf = name;
@@ -114,7 +159,7 @@ static int make_entry(int in, int root, const struct feed_rec *r, char *name, st
 			return err_sys(e, "copy '%s' into the jar", shown);
 		return 0;
 	case FEED_LINK:
-		if (fd_read_all(in, target, (size_t)r->size) != 0)
+		if (take(in, target, (size_t)r->size) < 0)
 			return err_set(e, ERR_INTERNAL, "the feed ended in a link");
 		target[r->size] = '\0';
 		if (symlinkat(target, dir, leaf) < 0)
@@ -133,7 +178,7 @@ static int make_entry(int in, int root, const struct feed_rec *r, char *name, st
 	}
 }
 
-static int read_words(int in, uint64_t size, char **out, uint64_t *out_len, struct err *e)
+static int read_words(struct input *in, uint64_t size, char **out, uint64_t *out_len, struct err *e)
 {
 	static unsigned used;
 	char *p;
@@ -146,7 +191,7 @@ static int read_words(int in, uint64_t size, char **out, uint64_t *out_len, stru
 		p = mmap(NULL, FEED_WORDS_MAX + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, "map room for words");
-	if (size && fd_read_all(in, p, (size_t)size) != 0)
+	if (take(in, p, (size_t)size) < 0)
 		return err_set(e, ERR_INTERNAL, "the feed ended in a list of words");
 	if (size && p[size - 1] != '\0')
 		return err_set(e, ERR_INTERNAL, "a list of words does not end");
@@ -155,7 +200,7 @@ static int read_words(int in, uint64_t size, char **out, uint64_t *out_len, stru
 	return 0;
 }
 
-static int read_record(int in, int root, const struct feed_rec *r, struct feed_plan *out, struct err *e)
+static int read_record(struct input *in, int root, const struct feed_rec *r, struct feed_plan *out, struct err *e)
 {
 	char name[FEED_NAME_MAX];
 
@@ -163,7 +208,7 @@ static int read_record(int in, int root, const struct feed_rec *r, struct feed_p
 	case FEED_DIR:
 	case FEED_FILE:
 	case FEED_LINK:
-		if (fd_read_all(in, name, r->name_len) != 0)
+		if (take(in, name, r->name_len) < 0)
 			return err_set(e, ERR_INTERNAL, "the feed ended in a name");
 		name[r->name_len] = '\0';
 		if (!feed_name_ok(name, r->name_len))
@@ -175,7 +220,7 @@ static int read_record(int in, int root, const struct feed_rec *r, struct feed_p
 	case FEED_ENV:
 		return read_words(in, r->size, &out->env_words, &out->env_len, e);
 	case FEED_CWD:
-		if (fd_read_all(in, out->cwd, (size_t)r->size) != 0)
+		if (take(in, out->cwd, (size_t)r->size) < 0)
 			return err_set(e, ERR_INTERNAL, "the feed ended in a path");
 		out->cwd[r->size] = '\0';
 		return 0;
@@ -187,15 +232,17 @@ static int read_record(int in, int root, const struct feed_rec *r, struct feed_p
 	}
 }
 
-int feed_read(int in, int root, struct feed_plan *out, struct err *e)
+int feed_read(int fd, int root, struct feed_plan *out, struct err *e)
 {
+	struct input in = { .fd = fd };
+
 	memset(out, 0, sizeof(*out));
 	while (!out->go) {
 		struct feed_rec r;
 
-		if (fd_read_all(in, &r, sizeof(r)) != 0)
+		if (take(&in, &r, sizeof(r)) < 0)
 			return err_set(e, ERR_INTERNAL, "the feed ended early");
-		if (feed_check(&r, e) < 0 || read_record(in, root, &r, out, e) < 0)
+		if (feed_check(&r, e) < 0 || read_record(&in, root, &r, out, e) < 0)
 			return -1;
 	}
 	if (!out->argv_len || !out->cwd[0])

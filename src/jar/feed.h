@@ -52,7 +52,7 @@ struct feed_plan {
 	bool go;
 };
 
-/* Reads records from `in` until FEED_GO. Files are made beneath the folder `root` by the caller's own rights; words
+/* Reads records from `in` until FEED_GO, perhaps with what follows it, which is lost. Files are made beneath the folder `root` by the caller's own rights; words
  * are kept in two anonymous mappings (no heap). Fails on anything out of order. */
 int feed_read(int in, int root, struct feed_plan *out, struct err *e);
 /* Takes the memory that it needs most often. */
