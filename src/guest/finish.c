@@ -151,7 +151,8 @@ static void clear_modules(void)
 {
 	static const char *const streams[][2] = { { "stdin", "__stdin__" }, { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
 	object *modules = py.PyImport_GetModuleDict(), *keys, *refs = py.PyList_New(0), *key, *value;
-	ssize_t at = 0;
+	ssize_t at = 0, kept_at = 0;
+	object *same = NULL, *unused;
 
 	for (size_t i = 0; i < GONE; i++)
 		if (py.PySys_GetObject(gone[i]))
@@ -164,11 +165,17 @@ static void clear_modules(void)
 	/* From here on nobody finds a source line to show. */
 	if (py.PyDict_GetItemString(modules, "io"))
 		py.PyDict_SetItemString(modules, "io", py._Py_NoneStruct);
-	/* No reference is taken of the names that are there in every guest: each would be a page written to. */
+	/* No reference is taken of the names that are there in every guest: each would be a page written to. Nor are they looked at, or looked up: both have them
+	 * in the same order, unless the program has changed it. */
 	keys = py.PyList_New(0);
-	while (py.PyDict_Next(modules, &at, &key, &value))
-		if (py.PyDict_Contains(kept.modules, key) != 1)
+	while (py.PyDict_Next(modules, &at, &key, &value)) {
+		if (!same && !py.PyDict_Next(kept.modules, &kept_at, &same, &unused))
+			same = NULL;
+		if (key == same)
+			same = NULL;
+		else if (py.PyDict_Contains(kept.modules, key) != 1)
 			py.PyList_Append(keys, key);
+	}
 	for (ssize_t i = 0; i < py.PyList_Size(keys); i++) {
 		object *ref;
 
