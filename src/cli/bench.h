@@ -81,7 +81,8 @@ struct bench_cell {
 	bool never_warm; /* a batch that answered cold for seconds */
 	bool out;	 /* takes no part (any more); `reason` says why */
 	char reason[240];
-	struct samples ms; /* latencies */
+	struct samples ms;     /* latencies */
+	struct samples inside; /* of a batch, as it says itself: from a line taken to its result written */
 	double spent_ms;   /* of its time box */
 	double rate[BENCH_WIDTHS];
 	uint64_t rate_runs[BENCH_WIDTHS];
@@ -148,10 +149,12 @@ struct batch {
 	size_t taken;
 	char line[512]; /* the request, ending in a newline */
 	size_t line_len;
+	uint64_t uncounted; /* the first lines, until it was warm */
+	char times[96];	    /* what it says itself of each line; empty: nothing */
 };
 
-/* `width` runs at a time. */
-int batch_start(struct batch *b, const struct bench_contender *c, const struct bench_job *job, unsigned width, struct err *e);
+/* `width` runs at a time. `times` is a file that is made, or NULL. */
+int batch_start(struct batch *b, const struct bench_contender *c, const struct bench_job *job, unsigned width, const char *times, struct err *e);
 int batch_send(struct batch *b, unsigned lines, struct err *e);
 /* The next result line without its newline, borrowed until the next call; NULL with an error. */
 const char *batch_next(struct batch *b, struct err *e);
@@ -162,6 +165,8 @@ void batch_check(const struct bench_job *job, const char *line, size_t len, stru
 /* Runs until results are warm; these runs are not counted. *never is set when time is up before, and makes the next wait a short one. */
 int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, bool *never, struct err *e);
 void batch_stop(struct batch *b);
+/* The latencies, in milliseconds, that it has written of lines that count. */
+void batch_times(const struct batch *b, struct samples *out);
 
 /* PSS of idle jars with a waiting Python. */
 struct bench_memory {

@@ -69,7 +69,7 @@ static _Noreturn void become_batch(const char *const *argv, int in, int out, int
 	_exit(127);
 }
 
-int batch_start(struct batch *b, const struct bench_contender *c, const struct bench_job *job, unsigned width, struct err *e)
+int batch_start(struct batch *b, const struct bench_contender *c, const struct bench_job *job, unsigned width, const char *times, struct err *e)
 {
 	const char *argv[16] = { c->program };
 	char number[16];
@@ -86,6 +86,11 @@ int batch_start(struct batch *b, const struct bench_contender *c, const struct b
 	if (job->preload) {
 		argv[n++] = "--preload";
 		argv[n++] = job->preload;
+	}
+	if (times) {
+		snprintf(b->times, sizeof(b->times), "%s", times);
+		argv[n++] = "--times";
+		argv[n++] = b->times;
 	}
 	b->err = memfd_create("bench-stderr", MFD_CLOEXEC);
 	if (b->err < 0 || pipe2(in, O_CLOEXEC) < 0)
@@ -242,6 +247,7 @@ int batch_warm(struct batch *b, const struct bench_job *job, unsigned width, boo
 			usleep(20000); /* not yet: give it time rather than work */
 	}
 	*never = rows < WARM_ROWS;
+	b->uncounted = b->sent;
 	return 0;
 }
 
@@ -267,6 +273,19 @@ void batch_stop(struct batch *b)
 	fd_close(&b->out);
 	fd_close(&b->err);
 	buf_done(&b->text);
+}
+
+void batch_times(const struct batch *b, struct samples *out)
+{
+	FILE *f = b->times[0] ? fopen(b->times, "re") : NULL;
+	unsigned long long line;
+	double seconds;
+
+	while (f && fscanf(f, " {\"line\":%llu,\"latency_s\":%lf}", &line, &seconds) == 2)
+		if (line > b->uncounted)
+			samples_add(out, seconds * 1e3);
+	if (f)
+		fclose(f);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -338,7 +357,7 @@ void bench_memory(const struct bench_contender *c, const struct bench_job *job, 
 	*m = (struct bench_memory){ .pss_mb = NAN };
 	seen.n = 0;
 	seen.own = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
-	if (batch_start(&b, c, job, 8, &e) < 0 || batch_warm(&b, job, 1, &never, &e) < 0) {
+	if (batch_start(&b, c, job, 8, NULL, &e) < 0 || batch_warm(&b, job, 1, &never, &e) < 0) {
 		snprintf(m->reason, sizeof(m->reason), "%.200s", e.msg);
 	} else {
 		usleep(500000); /* pools fill; what is left of the last runs goes */
@@ -493,7 +512,7 @@ void bench_soak(const struct bench_contender *c, const struct bench_job *job, st
 	double middle;
 	bool never = false;
 
-	if (batch_start(&b, c, job, 8, &e) < 0 || batch_warm(&b, job, 8, &never, &e) < 0)
+	if (batch_start(&b, c, job, 8, NULL, &e) < 0 || batch_warm(&b, job, 8, &never, &e) < 0)
 		goto lost;
 	/* Everything that grows once has grown after a thousand runs. */
 	if (soak_run(&b, job, s->wanted < 1000 ? s->wanted : 1000, s, &middle, NULL, &e) < 0)

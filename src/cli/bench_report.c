@@ -18,7 +18,7 @@ struct bench_cell *bench_cell(const struct bench *b, size_t job, size_t contende
 /* ---- figures --------------------------------------------------------------------------------- */
 
 enum figure_kind {
-	FIGURE_P50,    /* how many times smaller the p50 is */
+	FIGURE_P50,    /* how many times smaller the p50 is; of a batch inside of it, from the request line read to the result line written */
 	FIGURE_RATE_8, /* how many times more runs a second, 8 in flight */
 	FIGURE_MEMORY, /* megabytes of an idle jar */
 	FIGURE_SOAK,   /* nothing grows */
@@ -69,7 +69,7 @@ static struct bench_cell *find_cell(const struct bench *b, const char *job, cons
 
 static double value_of(struct bench_cell *cell, enum figure_kind kind)
 {
-	return kind == FIGURE_P50 ? samples_percentile(&cell->ms, 50) : cell->rate[BENCH_EIGHT];
+	return kind == FIGURE_P50 ? samples_percentile(cell->inside.n ? &cell->inside : &cell->ms, 50) : cell->rate[BENCH_EIGHT];
 }
 
 static void judge_ratio(const struct bench *b, const struct figure *f, struct judged *out)
@@ -77,7 +77,7 @@ static void judge_ratio(const struct bench *b, const struct figure *f, struct ju
 	const char *why = "";
 	struct bench_cell *base = find_cell(b, f->job, f->base, &why),
 			  *subject = base ? find_cell(b, f->job, f->subject, &why) : NULL;
-	char over[32], under[32];
+	char over[32], under[32], pipes[32], outside[64] = "";
 
 	snprintf(out->wanted, sizeof(out->wanted), "%.0f x %s", f->wanted, f->base);
 	if (!base || !subject) {
@@ -91,9 +91,11 @@ static void judge_ratio(const struct bench *b, const struct figure *f, struct ju
 		return;
 	}
 	snprintf(out->shown, sizeof(out->shown), "%.1f x", out->measured);
-	snprintf(out->note, sizeof(out->note), "%s against %s %s%s",
+	if (f->kind == FIGURE_P50 && subject->inside.n)
+		snprintf(outside, sizeof(outside), "; %s with its client's pipes", stats_number(pipes, sizeof(pipes), samples_percentile(&subject->ms, 50), 2));
+	snprintf(out->note, sizeof(out->note), "%s against %s %s%s%s",
 		 stats_number(over, sizeof(over), value_of(subject, f->kind), 2),
-		 stats_number(under, sizeof(under), value_of(base, f->kind), 2), f->kind == FIGURE_P50 ? "ms" : "runs/s",
+		 stats_number(under, sizeof(under), value_of(base, f->kind), 2), f->kind == FIGURE_P50 ? "ms" : "runs/s", outside,
 		 subject->cold && !subject->warm ? "; all cold starts"
 		 : subject->cold		 ? "; some cold starts"
 						 : "");
@@ -161,8 +163,8 @@ static void start_words(const struct bench_cell *cell, char *out, size_t size)
 static void print_job(const struct bench *b, size_t j)
 {
 	bool colour = b->colour;
-	static const char *const heads[] = { "",    "p50 ms", "p90 ms", "p99 ms",	"runs/s x1", "x2", "x8",
-					     "x64", "CPU ms", "x bare", "x bubblewrap", "rounds",    "start" };
+	static const char *const heads[] = { "",   "p50 ms", "p90 ms", "p99 ms", "inside",	 "runs/s x1", "x2",
+					     "x8", "x64",    "CPU ms", "x bare", "x bubblewrap", "rounds",    "start" };
 	struct table t;
 	char text[64];
 
@@ -178,6 +180,7 @@ static void print_job(const struct bench *b, size_t j)
 		table_add(&t, b->contenders[c].name);
 		for (int p = 0; p < 3; p++)
 			table_number(&t, samples_percentile(&cell->ms, (const double[]){ 50, 90, 99 }[p]), 2);
+		table_number(&t, samples_percentile(&cell->inside, 50), 2);
 		for (size_t w = 0; w < BENCH_WIDTHS; w++)
 			table_number(&t, cell->rate[w], 0);
 		table_number(&t, cell->cpu_ms, 2);
@@ -228,7 +231,8 @@ static void print_how(const struct bench *b)
 	for (size_t i = 0; i < bench_job_count * b->contender_count && !by; i++)
 		by = b->cells[i].cpu_by;
 	printf("\nhow: contenders take turns, %llu rounds; x bare: the p50 of bare by theirs (above 1: faster); runs/s from turns of %.1f s in all with 1, 2, 8\n"
-	       "and 64 in flight, -: too slow for so many; belljar-batch: from the request line written to the result line read; CPU ms of one run, alone: %s\n",
+	       "and 64 in flight, -: too slow for so many; belljar-batch: from the request line written to the result line read, over pipes;\n"
+	       "inside: the p50 as it says itself, from the line read to the result written (--times), which the figures below are about; CPU ms of one run, alone: %s\n",
 	       (unsigned long long)b->rounds, (double)b->milliseconds / 1000, by ? by : "not measured");
 }
 
@@ -330,6 +334,8 @@ static json_t *cell_json(const struct bench *b, size_t j, size_t c)
 	json_object_set_new(o, "p99_ms", number(samples_percentile(&cell->ms, 99)));
 	json_object_set_new(o, "min_ms", number(samples_percentile(&cell->ms, 0)));
 	json_object_set_new(o, "mean_ms", number(samples_mean(&cell->ms)));
+	json_object_set_new(o, "inside_p50_ms", number(samples_percentile(&cell->inside, 50)));
+	json_object_set_new(o, "inside_p90_ms", number(samples_percentile(&cell->inside, 90)));
 	json_object_set_new(o, "runs_per_s", rate);
 	json_object_set_new(o, "cpu_ms", number(cell->cpu_ms));
 	json_object_set_new(o, "cpu_by", text(cell->cpu_by));

@@ -22,7 +22,7 @@
 struct batch_options {
 	struct request req; /* first: the rows of request.h fill it */
 	uint64_t jobs, queue;
-	const char *out, *preload;
+	const char *out, *times, *preload;
 	struct strlist files_from;
 	bool unordered, resume, busy, recycle, quiet;
 };
@@ -34,6 +34,7 @@ static const struct opt batch_opts[] = {
 	{ "unordered", 'u', NULL, NULL, OPT_FLAG, AT(unordered), NULL, 0, 0, 0, "results as they finish, not in the order of the lines" },
 	{ "out", 'o', "FILE", NULL, OPT_STR, AT(out), NULL, 0, 0, 0, "write the results there (default: standard output)" },
 	{ "resume", 'r', NULL, NULL, OPT_FLAG, AT(resume), NULL, 0, 0, 0, "skip what --out has results of already, and add to it" },
+	{ "times", 0, "FILE", NULL, OPT_STR, AT(times), NULL, 0, 0, 0, "write there how long each line took, from when it was taken until its result was written" },
 	{ "queue", 0, "N", "1024", OPT_U64, AT(queue), NULL, 1, 65536, 0, "requests that may wait" },
 	{ "busy", 0, NULL, NULL, OPT_FLAG, AT(busy), NULL, 0, 0, 0, "answer error/busy when the queue is full, instead of reading no further" },
 	{ "files-from", 0, "DIR", NULL, OPT_LIST, AT(files_from), NULL, 0, 0, 0,
@@ -90,27 +91,51 @@ static void open_stdout(struct batch_setup *s)
 	s->out_waits = fd >= 0;
 }
 
-static int open_output(struct batch_setup *s, const struct batch_options *o, struct err *e)
+/* A file that is new, or empty, or (with --resume) added to. Its descriptor, or -1. */
+static int open_lines(const char *name, const char *option, bool resume, struct err *e)
 {
-	struct stat in, out;
+	struct stat st;
+	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | (resume ? 0 : O_EXCL), 0666);
 
-	if (!o->out || strcmp(o->out, "-") == 0) {
-		open_stdout(s);
-		return 0;
-	}
-	s->out = open(o->out, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | (o->resume ? 0 : O_EXCL), 0666);
-	if (s->out < 0 && errno == EEXIST) {
+	if (fd < 0 && errno == EEXIST) {
 		/* A FIFO or a device is nobody's results; a file may be. */
-		s->out = open(o->out, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		if (s->out >= 0 && (fstat(s->out, &out) < 0 || (S_ISREG(out.st_mode) && out.st_size > 0))) {
-			err_set(e, ERR_INPUT, "--out: %s has something in it", o->out);
+		fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		if (fd >= 0 && (fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && st.st_size > 0))) {
+			close(fd);
+			err_set(e, ERR_INPUT, "%s%s has something in it", option, name);
 			return err_hint(e, "--resume adds to it; or remove it first");
 		}
 	}
-	if (s->out < 0)
-		return bad_file(e, "--out: ", o->out);
-	if (fstat(s->in, &in) == 0 && fstat(s->out, &out) == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-		return err_set(e, ERR_USAGE, "--out: %s is the input", o->out);
+	return fd < 0 ? bad_file(e, option, name) : fd;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat one, other;
+
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+static int open_output(struct batch_setup *s, const struct batch_options *o, struct err *e)
+{
+	if (o->out && strcmp(o->out, "-") != 0) {
+		s->out = open_lines(o->out, "--out: ", o->resume, e);
+		if (s->out < 0)
+			return -1;
+	} else {
+		open_stdout(s);
+	}
+	if (is_same_file(s->in, s->out))
+		return err_set(e, ERR_USAGE, "--out: %s is the input", o->out ? o->out : "-");
+	s->times = -1;
+	if (!o->times)
+		return 0;
+	s->times = open_lines(o->times, "--times: ", o->resume, e);
+	if (s->times < 0)
+		return -1;
+	(void)lseek(s->times, 0, SEEK_END);
+	if (is_same_file(s->in, s->times) || is_same_file(s->out, s->times))
+		return err_set(e, ERR_USAGE, "--times: %s is the input or the output", o->times);
 	return 0;
 }
 

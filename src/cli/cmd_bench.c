@@ -105,7 +105,7 @@ static bool try_row(struct bench *b, struct bench_contender *c, const struct ben
 	}
 	if (row->flags & BENCH_BATCH) {
 		struct batch batch;
-		bool works = batch_start(&batch, c, probe, 1, &e) == 0 && batch_send(&batch, 1, &e) == 0 &&
+		bool works = batch_start(&batch, c, probe, 1, NULL, &e) == 0 && batch_send(&batch, 1, &e) == 0 &&
 			     batch_next(&batch, &e);
 
 		batch_stop(&batch);
@@ -204,16 +204,18 @@ static double run_once(struct bench *b, size_t j, size_t c, struct batch *batch)
 }
 
 /* Starts and warms the batches that take part. */
-static void start_batches(struct bench *b, size_t j, unsigned width, struct batch *batches)
+static void start_batches(struct bench *b, size_t j, unsigned width, bool timed, struct batch *batches)
 {
 	for (size_t c = 0; c < b->contender_count; c++) {
 		struct bench_cell *cell = bench_cell(b, j, c);
 		struct err e = { 0 };
+		char times[96];
 
 		batches[c] = (struct batch){ .in = -1, .out = -1, .err = -1 };
 		if (cell->out || !(b->contenders[c].row->flags & BENCH_BATCH))
 			continue;
-		if (batch_start(&batches[c], &b->contenders[c], &bench_jobs[j], width, &e) < 0 ||
+		snprintf(times, sizeof(times), "%s/times-%zu-%zu", b->host.dir, j, c);
+		if (batch_start(&batches[c], &b->contenders[c], &bench_jobs[j], width, timed ? times : NULL, &e) < 0 ||
 		    batch_warm(&batches[c], &bench_jobs[j], width, &cell->never_warm, &e) < 0)
 			leave(cell, e.msg);
 	}
@@ -251,7 +253,7 @@ static void latencies(struct bench *b, size_t j, struct batch *batches)
 {
 	double box = b->quick ? 1500 : 4000;
 
-	start_batches(b, j, 1, batches);
+	start_batches(b, j, 1, true, batches);
 	for (uint64_t r = 0; r < b->rounds && !bench_stop; r++) {
 		progress(bench_jobs[j].name, "latency, round", NULL, r + 1, b->rounds);
 		for (size_t c = 0; c < b->contender_count && !bench_stop; c++) {
@@ -269,6 +271,8 @@ static void latencies(struct bench *b, size_t j, struct batch *batches)
 		}
 	}
 	stop_batches(b, batches);
+	for (size_t c = 0; c < b->contender_count; c++)
+		batch_times(&batches[c], &bench_cell(b, j, c)->inside);
 }
 
 /* ---- runs a second --------------------------------------------------------------------------- */
@@ -363,7 +367,7 @@ static void rates(struct bench *b, size_t j, struct batch *batches)
 	unsigned turns = b->quick ? 1 : 3;
 
 	for (size_t w = 0; w < BENCH_WIDTHS && !bench_stop; w++) {
-		start_batches(b, j, bench_widths[w], batches);
+		start_batches(b, j, bench_widths[w], false, batches);
 		for (unsigned t = 0; t < turns; t++)
 			for (size_t c = 0; c < b->contender_count && !bench_stop; c++) {
 				struct bench_cell *cell = bench_cell(b, j, c);
@@ -393,7 +397,7 @@ static void cpu_of(struct bench *b, size_t j, size_t c)
 
 	cpu_open(&m);
 	if (b->contenders[c].row->flags & BENCH_BATCH) {
-		if (batch_start(&batch, &b->contenders[c], &bench_jobs[j], 1, &e) < 0 ||
+		if (batch_start(&batch, &b->contenders[c], &bench_jobs[j], 1, NULL, &e) < 0 ||
 		    batch_warm(&batch, &bench_jobs[j], 1, &cell->never_warm, &e) < 0)
 			goto out;
 		usleep(100000); /* what the start left to do */
@@ -554,8 +558,10 @@ int cmd_bench(int argc, char **argv)
 	if (!status && bench_errors(&b))
 		status = 1;
 	bench_host_done(&b.host);
-	for (size_t i = 0; i < bench_job_count * b.contender_count; i++)
+	for (size_t i = 0; i < bench_job_count * b.contender_count; i++) {
 		samples_done(&b.cells[i].ms);
+		samples_done(&b.cells[i].inside);
+	}
 	arena_free(&a);
 	return status;
 }

@@ -45,11 +45,11 @@ int feed_check(const struct feed_rec *r, struct err *e)
 	return 0;
 }
 
-/* Makes the folders above `name`, and leaves the last part in *leaf. */
-static int open_parent(int root, char *name, const char **leaf, struct err *e)
+/* Makes the folders above `name`, and leaves the last part in *leaf. The folder it lies in: `root`, or one that stays open in *opened. */
+static int open_parent(int root, char *name, const char **leaf, int *opened, struct err *e)
 {
-	auto_close int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	char *part = name, *slash;
+	int dir = root;
 
 	while ((slash = strchr(part, '/'))) {
 		int next;
@@ -60,12 +60,12 @@ static int open_parent(int root, char *name, const char **leaf, struct err *e)
 		next = openat(dir, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (next < 0)
 			return err_sys(e, "open folder '%s'", part);
-		close(dir);
-		dir = next;
+		fd_close(opened);
+		dir = *opened = next;
 		part = slash + 1;
 	}
 	*leaf = part;
-	return take_fd(&dir);
+	return dir;
 }
 
 static char block[65536];
@@ -147,10 +147,11 @@ static int make_entry(struct input *in, int root, const struct feed_rec *r, char
 {
 	char shown[128], target[FEED_NAME_MAX];
 	const char *leaf = name;
-	auto_close int fd = -1;
+	auto_close int fd = -1, opened = -1;
+	int dir;
 
 	snprintf(shown, sizeof(shown), "%.127s", name);
-	auto_close int dir = open_parent(root, name, &leaf, e);
+	dir = open_parent(root, name, &leaf, &opened, e);
 	if (dir < 0)
 		return err_wrap(e, "copy '%s' into the jar", shown);
 	switch (r->type) {

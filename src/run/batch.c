@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/field.h"
+#include "base/json_out.h"
 #include "run/account.h"
 #include "run/lines.h"
 #include "run/queue.h"
@@ -44,13 +46,18 @@
 #define PROGRESS_MS	200
 #define LATE_MS		10 /* a run that lasts longer has its output read as it comes */
 
+/* Whose turn it is: the place in the order, the line, and when that was taken. */
+struct turn {
+	uint64_t seq, line, taken_ns;
+};
+
 /* A request that waits or runs. */
 struct task {
 	struct queue_item item;
+	struct turn turn;
 	struct task *next; /* of the free ones */
 	struct arena arena;
 	struct request req;
-	uint64_t line;
 	const struct batch_kind *kind; /* NULL: a run */
 	void *more;		       /* the kind's */
 };
@@ -72,13 +79,14 @@ struct slot {
 struct held {
 	char *text; /* NULL: not there yet */
 	size_t len;
+	struct turn turn;
 };
 
 /* A result whose receipt is on its way. */
 struct waiting {
 	struct waiting *next;
 	struct parts *parts; /* one receipt of several, whose line is there; NULL: the only one */
-	uint64_t seq;
+	struct turn turn;
 	size_t len;
 	char text[];
 };
@@ -118,6 +126,7 @@ struct batch {
 	uint64_t next_seq, write_seq; /* the next request's, the next result's */
 	struct buf scratch, text;
 	size_t written; /* of `text` */
+	struct buf told, times; /* turns of the results in `text`; what is said of them, when all of it is written */
 	/* receipts */
 	struct watch store;
 	struct buf to_store, from_store, receipt;
@@ -151,6 +160,30 @@ static void drop_written(struct batch *b)
 	b->written = 0;
 }
 
+/* How long each of those took that are written now. */
+static void write_times(struct batch *b)
+{
+	uint64_t now = clock_mono_ns();
+	struct json_out o = { .to = &b->times };
+	struct turn t;
+
+	b->times.len = 0;
+	for (size_t at = 0; at < b->told.len; at += sizeof(t)) {
+		memcpy(&t, b->told.data + at, sizeof(t));
+		json_out_open(&o, NULL, '{');
+		json_out_int(&o, "line", (int64_t)t.line);
+		json_out_fixed(&o, "latency_s", (now - t.taken_ns) / 1000, 6);
+		json_out_close(&o, '}');
+		buf_str(&b->times, "\n");
+		o.more = false;
+	}
+	b->told.len = 0;
+	if (!b->lost && (b->times.failed || b->told.failed || fd_write_all(b->setup->times, b->times.data, b->times.len) < 0)) {
+		err_sys(b->err, "write the times");
+		b->lost = true;
+	}
+}
+
 /* What is written is one result after the other; `text` keeps what the reader did not take yet. */
 static void flush(struct batch *b)
 {
@@ -176,6 +209,8 @@ static void flush(struct batch *b)
 	if (b->text.cap > OUT_BYTES_MAX)
 		buf_done(&b->text);
 	b->text.len = b->written = 0;
+	if (b->told.len)
+		write_times(b);
 }
 
 static void on_out(struct watch *w, uint32_t events)
@@ -184,12 +219,14 @@ static void on_out(struct watch *w, uint32_t events)
 	flush(CONTAINER_OF(w, struct batch, out));
 }
 
-static void add_text(struct batch *b, const char *data, size_t len)
+static void add_text(struct batch *b, const struct turn *t, const char *data, size_t len)
 {
 	if (buf_add(&b->text, data, len) < 0) {
 		err_set(b->err, ERR_INTERNAL, "no memory for %zu bytes of results", len);
 		b->lost = true;
 	}
+	if (b->setup->times >= 0)
+		buf_add(&b->told, t, sizeof(*t));
 }
 
 static struct held *place(struct batch *b, uint64_t seq)
@@ -207,7 +244,7 @@ static void give_out(struct batch *b, bool all)
 			return;
 		if (!h->text)
 			continue;
-		add_text(b, h->text, h->len);
+		add_text(b, &h->turn, h->text, h->len);
 		b->held_bytes -= h->len;
 		free(h->text);
 		h->text = NULL;
@@ -215,21 +252,22 @@ static void give_out(struct batch *b, bool all)
 }
 
 /* One result, in `scratch`. */
-static void deliver(struct batch *b, uint64_t seq)
+static void deliver(struct batch *b, const struct turn *t)
 {
-	struct held *h = place(b, seq);
+	struct held *h = place(b, t->seq);
 
 	if (b->setup->unordered) {
-		add_text(b, b->scratch.data, b->scratch.len);
+		add_text(b, t, b->scratch.data, b->scratch.len);
 		b->write_seq++; /* how many: none waits for another */
 		return;
 	}
-	if (seq == b->write_seq) {
-		add_text(b, b->scratch.data, b->scratch.len);
+	if (t->seq == b->write_seq) {
+		add_text(b, t, b->scratch.data, b->scratch.len);
 		b->write_seq++;
 		give_out(b, false);
 		return;
 	}
+	h->turn = *t;
 	h->len = b->scratch.len;
 	h->text = malloc(h->len + 1);
 	if (!h->text)
@@ -243,14 +281,14 @@ static void deliver(struct batch *b, uint64_t seq)
 static void told_once(const struct batch_setup *s, const struct err *e);
 
 /* The line is complete, in `scratch`, but for its receipt. */
-static void end_line(struct batch *b, uint64_t seq, const struct receipt_place *place, const char *error)
+static void end_line(struct batch *b, const struct turn *t, const struct receipt_place *place, const char *error)
 {
 	if (result_end_line(place, error, &b->scratch) < 0) {
 		err_set(b->err, ERR_INTERNAL, "no memory for a result");
 		b->lost = true;
 		return;
 	}
-	deliver(b, seq);
+	deliver(b, t);
 }
 
 /* Its text is in `scratch` afterwards. */
@@ -286,13 +324,13 @@ static void give_kept(struct batch *b, const struct receipt_place *place)
 		w->parts->last = *place;
 		part_settled(b, w->parts);
 	} else {
-		end_line(b, w->seq, place, NULL);
+		end_line(b, &w->turn, place, NULL);
 	}
 	free(w);
 }
 
 /* It has run, and there is no receipt: best effort says so; else it does not count. `scratch` has the line. */
-static void end_unkept(struct batch *b, uint64_t seq, const char *why)
+static void end_unkept(struct batch *b, const struct turn *t, const char *why)
 {
 	static const struct receipt_place none;
 
@@ -309,16 +347,16 @@ static void end_unkept(struct batch *b, uint64_t seq, const char *why)
 		buf_str(&b->scratch, text ? text : "{\"status\":\"error\"");
 		b->broken = true;
 	}
-	end_line(b, seq, &none, why);
+	end_line(b, t, &none, why);
 }
 
 /* All receipts of a line have been answered: it can be told. */
-static void end_parts(struct batch *b, struct parts *p, uint64_t seq)
+static void end_parts(struct batch *b, struct parts *p, const struct turn *t)
 {
 	if (p->failed)
-		end_unkept(b, seq, p->err.msg);
+		end_unkept(b, t, p->err.msg);
 	else
-		end_line(b, seq, &p->last, NULL);
+		end_line(b, t, &p->last, NULL);
 	free(p);
 }
 
@@ -333,7 +371,7 @@ static void part_settled(struct batch *b, struct parts *p)
 		return;
 	}
 	unpack(b, line);
-	end_parts(b, p, line->seq);
+	end_parts(b, p, &line->turn);
 	free(line);
 }
 
@@ -358,7 +396,7 @@ static void give_unkept(struct batch *b, const struct err *e)
 		part_failed(w->parts, e);
 		part_settled(b, w->parts);
 	} else {
-		end_unkept(b, w->seq, e->msg);
+		end_unkept(b, &w->turn, e->msg);
 	}
 	free(w);
 }
@@ -491,7 +529,7 @@ static void end_store(struct batch *b)
 }
 
 /* A line, in `scratch`, that waits for something. */
-static struct waiting *pack(struct batch *b, uint64_t seq, size_t len)
+static struct waiting *pack(struct batch *b, const struct turn *t, size_t len)
 {
 	struct waiting *w = malloc(sizeof(*w) + len);
 
@@ -499,7 +537,7 @@ static struct waiting *pack(struct batch *b, uint64_t seq, size_t len)
 		abort(); /* a front without memory has nothing to say */
 	w->next = NULL;
 	w->parts = NULL;
-	w->seq = seq;
+	w->turn = *t;
 	w->len = len;
 	if (len)
 		memcpy(w->text, b->scratch.data, len);
@@ -530,18 +568,18 @@ static void keep_receipt(struct batch *b, const struct result *res, const struct
 	struct receipt r;
 
 	if (b->setup->audit == AUDIT_OFF) {
-		end_line(b, t->item.seq, &none, NULL);
+		end_line(b, &t->turn, &none, NULL);
 		return;
 	}
 	if (b->store.fd < 0) {
-		end_unkept(b, t->item.seq, no_store(b));
+		end_unkept(b, &t->turn, no_store(b));
 		return;
 	}
 	if (account_receipt(&r, &t->req, res, &b->receipt) < 0) {
-		end_unkept(b, t->item.seq, "it would be larger than 1 MiB");
+		end_unkept(b, &t->turn, "it would be larger than 1 MiB");
 		return;
 	}
-	send_receipt(b, &r, pack(b, t->item.seq, b->scratch.len));
+	send_receipt(b, &r, pack(b, &t->turn, b->scratch.len));
 }
 
 static void empty_scratch(struct batch *b)
@@ -561,7 +599,7 @@ static void tell(struct batch *b, const struct result *res, const struct task *t
 	/* A program that does not compile was run as far as it can be. */
 	b->broken = b->broken || (v->status == STATUS_ERROR && v->reason != REASON_SYNTAX);
 	empty_scratch(b);
-	if (result_add_line(res, &t->req, t->line, &b->scratch) < 0) {
+	if (result_add_line(res, &t->req, t->turn.line, &b->scratch) < 0) {
 		err_set(b->err, ERR_INTERNAL, "no memory for a result");
 		b->lost = true;
 		return;
@@ -684,18 +722,18 @@ static void take_line(struct batch *b, enum lines_result got, const char *text, 
 	if (got == LINES_LINE && field_is_blank(text, len))
 		return;
 	t = task_new(b);
-	t->line = b->lines.number;
+	t->turn = (struct turn){ .line = b->lines.number, .taken_ns = clock_mono_ns() };
 	if (got == LINES_LONG) {
-		err_set(&e, ERR_REQUEST, "line %llu is longer than 256 MiB", (unsigned long long)t->line);
+		err_set(&e, ERR_REQUEST, "line %llu is longer than 256 MiB", (unsigned long long)t->turn.line);
 		err_hint(&e, "large inputs go in as files, with --files-from");
 	} else {
 		rc = read_task(b, t, text, len, &e);
 	}
-	if (b->setup->resume && resume_has(b->setup->resume, t->req.id, t->line)) {
+	if (b->setup->resume && resume_has(b->setup->resume, t->req.id, t->turn.line)) {
 		task_free(b, t);
 		return;
 	}
-	t->item.seq = b->next_seq++;
+	t->item.seq = t->turn.seq = b->next_seq++;
 	t->item.bytes = len;
 	t->item.client = pool_client(t->req.client);
 	if (rc < 0) {
@@ -840,7 +878,7 @@ void batch_job_keep(struct batch_job *j, const struct request *req, const struct
 		part_failed(s->parts, &e);
 		return;
 	}
-	w = pack(b, s->task->item.seq, 0);
+	w = pack(b, &s->task->turn, 0);
 	w->parts = s->parts;
 	s->parts->left++;
 	send_receipt(b, &r, w);
@@ -852,21 +890,21 @@ void batch_job_done(struct batch_job *j, struct json_t *result, bool failed)
 	struct slot *s = slot_of(j);
 	struct batch *b = s->batch;
 	struct parts *p = s->parts;
-	uint64_t seq = s->task->item.seq;
+	struct turn t = s->task->turn;
 
 	b->done++;
 	b->failed += failed;
 	empty_scratch(b);
-	if (result_add_other(result, s->execution_id, &s->task->req, s->task->line, &b->scratch) < 0) {
+	if (result_add_other(result, s->execution_id, &s->task->req, s->task->turn.line, &b->scratch) < 0) {
 		err_set(b->err, ERR_INTERNAL, "no memory for a result");
 		b->lost = true;
 	} else if (!p) {
-		end_line(b, seq, &none, NULL);
+		end_line(b, &t, &none, NULL);
 	} else if (p->left) {
-		p->line = pack(b, seq, b->scratch.len);
+		p->line = pack(b, &t, b->scratch.len);
 	} else {
 		s->parts = NULL;
-		end_parts(b, p, seq);
+		end_parts(b, p, &t);
 	}
 	job_free(s);
 }
@@ -1093,7 +1131,7 @@ static int batch_init(struct batch *b, const struct batch_setup *s, struct err *
 	memset(b, 0, sizeof(*b));
 	b->setup = s;
 	b->err = e;
-	b->scratch.max = b->text.max = b->to_store.max = 8ULL << 30;
+	b->scratch.max = b->text.max = b->to_store.max = b->told.max = b->times.max = 8ULL << 30;
 	b->from_store.max = 1U << 20;
 	b->receipt.max = RECEIPT_BODY_MAX;
 	b->last_waiting = &b->waiting;
@@ -1173,6 +1211,8 @@ static void batch_done(struct batch *b)
 	lines_done(&b->lines);
 	buf_done(&b->scratch);
 	buf_done(&b->text);
+	buf_done(&b->told);
+	buf_done(&b->times);
 	buf_done(&b->to_store);
 	buf_done(&b->from_store);
 	buf_done(&b->receipt);

@@ -66,6 +66,7 @@ struct batch_setup {
 	struct pool_open open;
 	int keeper;			    /* socket of a keeper of a pool; the batch closes it */
 	int in, out;
+	int times;			    /* how long each line took goes there; -1: nowhere */
 	bool out_waits;			    /* `out` does not block and can be waited for */
 	size_t jobs, queue;		    /* at once; waiting */
 	bool unordered, busy, progress, quiet;

@@ -163,13 +163,18 @@ static void drop_pipes(struct pipes *p)
 			fd_close(&p->end[i][k]);
 }
 
+static int our_end(const struct pipes *p, int i)
+{
+	return p->end[i][i == PIPE_IN || i == PIPE_FEED];
+}
+
 static int make_pipes(struct pipes *p, struct err *e)
 {
 	static const mode_t modes[PIPES] = { 0444, 0222, 0222, 0400 };
 
 	memset(p, -1, sizeof(*p));
 	for (int i = 0; i < PIPES; i++)
-		if (pipe2(p->end[i], O_CLOEXEC) < 0 || fchmod(p->end[i][0], modes[i]) < 0) {
+		if (pipe2(p->end[i], O_CLOEXEC) < 0 || fchmod(p->end[i][0], modes[i]) < 0 || fcntl(our_end(p, i), F_SETFL, O_NONBLOCK) < 0) {
 			err_sys(e, "make a pipe");
 			drop_pipes(p);
 			return -1;
@@ -532,8 +537,6 @@ static void close_pipes(struct run *x)
 static void set_watch(struct watch *w, int fd, void (*ready)(struct watch *, uint32_t))
 {
 	*w = (struct watch){ .fd = fd, .ready = ready };
-	if (fd >= 0)
-		fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
 void run_watch_output(struct run *x)
@@ -543,7 +546,7 @@ void run_watch_output(struct run *x)
 			loop_want(x->loop, &x->out[i], EPOLLIN);
 }
 
-/* Our ends of the guest's pipes are there: writes what fits, so that it is there before the guest looks. */
+/* Our ends of the guest's pipes are there, and do not block: writes what fits, so that it is there before the guest looks. */
 static int use_pipes(struct run *x, int in, int out, int err, int feed, struct err *e)
 {
 	set_watch(&x->in, in, on_input);
@@ -574,7 +577,7 @@ static int launch(struct run *x, struct err *e)
 		return -1;
 	int fds[PIPES] = { p.end[PIPE_IN][0], p.end[PIPE_OUT][1], p.end[PIPE_ERR][1], p.end[PIPE_FEED][0] };
 
-	if (use_pipes(x, p.end[PIPE_IN][1], p.end[PIPE_OUT][0], p.end[PIPE_ERR][0], p.end[PIPE_FEED][1], e) < 0) {
+	if (use_pipes(x, our_end(&p, PIPE_IN), our_end(&p, PIPE_OUT), our_end(&p, PIPE_ERR), our_end(&p, PIPE_FEED), e) < 0) {
 		for (int i = 0; i < PIPES; i++)
 			fd_close(&fds[i]);
 		return -1;
@@ -1110,6 +1113,8 @@ static void on_streams(struct run *x, const int fds[4])
 		return;
 	}
 	close_pipes(x);
+	for (int i = 0; i < 4; i++)
+		fcntl(fds[i], F_SETFL, O_NONBLOCK);
 	if (use_pipes(x, fds[0], fds[1], fds[2], fds[3], &e) < 0) {
 		x->err = e;
 		x->failed = true;

@@ -212,6 +212,37 @@ def test_file_in_file_out(folder):
     assert [r["stdout"] for r in results((folder / "out").read_bytes())] == [f"{i}\n" for i in range(30)]
 
 
+def times_of(file):
+    return {t["line"]: t["latency_s"] for t in map(json.loads, file.read_text().splitlines())}
+
+
+@pytest.mark.parametrize("opts", [[], ["--unordered"], ["--audit", "off"]])
+def test_times_are_of_each_line(folder, opts):
+    """From the line taken to the result written: never less than the program took, and in order no less than whoever it waits for."""
+    slow = {"id": "slow", "argv": ["/bin/sleep", "0.3"]}
+    begin = time.monotonic()
+    c = batch([slow, *[echo(i) for i in range(5)], "not json"], "-j", 3, "--times", folder / "t", *opts)
+    all_of_it = time.monotonic() - begin
+    t = times_of(folder / "t")
+    assert c.rc == 1 and sorted(t) == list(range(1, 8)) and len((folder / "t").read_text().splitlines()) == 7
+    assert all(0 < v <= all_of_it for v in t.values()), (t, all_of_it)
+    assert all(t[r["line"]] >= r["elapsed_s"] for r in c.results)
+    assert t[1] >= 0.3 and (min(t.values()) < 0.3 if "--unordered" in opts else min(t.values()) >= 0.25), t
+
+
+def test_times_go_on_where_they_were_and_are_nobody_elses_file(folder):
+    (folder / "in").write_bytes(lines(echo(0), echo(1)))
+    assert run("batch", folder / "in", "--out", folder / "out", "--times", folder / "t").rc == 0
+    c = run("batch", folder / "in", "--out", folder / "other", "--times", folder / "t")
+    assert c.rc == 125 and "--times" in c.stderr and "has something in it" in c.stderr, c.stderr
+    (folder / "in").write_bytes(lines(echo(0), echo(1), echo(2)))
+    assert run("batch", folder / "in", "--out", folder / "out", "--times", folder / "t", "--resume").rc == 0
+    assert sorted(times_of(folder / "t")) == [1, 2, 3]
+    for same in ("in", "out"):
+        c = run("batch", folder / "in", "--out", folder / "out", "--times", folder / same, "--resume")
+        assert c.rc == 2 and "is the input or the output" in c.stderr, c.stderr
+
+
 def test_an_output_with_something_in_it_is_not_overwritten(folder):
     (folder / "out").write_text("precious\n")
     own(folder / "out")
