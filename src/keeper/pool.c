@@ -768,24 +768,46 @@ static uint32_t kind_for(const struct run *r)
 	return r->kind == POOL_NODE ? POOL_EXEC : r->kind;
 }
 
+/* Guests of a kind that wait for a run of that client, or soon will, in other slots. */
+static unsigned waiting_for(const struct run *r, uint32_t kind, const struct place *but)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < p.active; k++) {
+		const struct place *o = &p.places[k];
+
+		n += o != but && (o->state == FORKING || o->state == READY) && !o->evicted && o->kind == kind && fits(o, r);
+	}
+	return n;
+}
+
 /* Which kind the next guest of a slot should be: one for the first run that it could serve and nobody else is about to, else what it was last. */
 static uint32_t wanted_kind(const struct place *s)
 {
+	/* Each client and kind that was seen, and how many guests there are for those of its runs that come next: each run takes one. */
+	struct {
+		uint64_t client;
+		uint32_t kind;
+		unsigned left;
+	} seen[PENDING_MAX];
+	unsigned n = 0;
+
 	for (unsigned i = 0; i < p.pending_count; i++) {
 		const struct run *r = &p.pending[i];
-		unsigned have = 0, ahead = 0;
+		uint32_t kind = kind_for(r);
+		unsigned k = 0;
 
 		if (!fits(s, r))
 			continue;
-		for (unsigned k = 0; k < i; k++)
-			ahead += p.pending[k].client == r->client && kind_for(&p.pending[k]) == kind_for(r);
-		for (unsigned k = 0; k < p.active; k++) {
-			const struct place *o = &p.places[k];
-
-			have += o != s && (o->state == FORKING || o->state == READY) && !o->evicted && o->kind == kind_for(r) && fits(o, r);
+		while (k < n && (seen[k].client != r->client || seen[k].kind != kind))
+			k++;
+		if (k == n) {
+			seen[n].client = r->client;
+			seen[n].kind = kind;
+			seen[n++].left = waiting_for(r, kind, s);
 		}
-		if (have <= ahead)
-			return kind_for(r);
+		if (!seen[k].left--)
+			return kind;
 	}
 	return s->next_kind;
 }
@@ -2394,11 +2416,12 @@ static void look(uint64_t now)
 {
 	for (unsigned i = 0; i < p.active; i++) {
 		struct place *s = &p.places[i];
-		struct err e = { 0 };
+		struct err e;
 		uint32_t why;
 
 		if (!s->until_ns || now < s->until_ns)
 			continue;
+		memset(&e, 0, sizeof(e));
 		if (s->state == RUNNING) {
 			if (!s->watch.started) {
 				hear_guest(s);
@@ -2434,7 +2457,7 @@ static void look(uint64_t now)
 	}
 	for (unsigned i = 0; i < p.shelf_count; i++) {
 		struct shelf_end *h = &p.shelves[i];
-		struct err e = { 0 };
+		struct err e;
 
 		for (int k = 0; k < ZYGOTES; k++)
 			if (h->ready && h->zygotes[k].retry_ns && now >= h->zygotes[k].retry_ns)
@@ -2442,6 +2465,7 @@ static void look(uint64_t now)
 		if (!h->retry_ns || now < h->retry_ns)
 			continue;
 		h->retry_ns = 0;
+		memset(&e, 0, sizeof(e));
 		if (start_shelf(h, &e) < 0)
 			notice(&e);
 	}
