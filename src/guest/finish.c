@@ -153,6 +153,7 @@ static void clear_modules(void)
 	object *modules = py.PyImport_GetModuleDict(), *keys, *refs = py.PyList_New(0), *key, *value;
 	ssize_t at = 0, kept_at = 0;
 	object *same = NULL, *unused;
+	int known;
 
 	for (size_t i = 0; i < GONE; i++)
 		if (py.PySys_GetObject(gone[i]))
@@ -171,9 +172,14 @@ static void clear_modules(void)
 	while (py.PyDict_Next(modules, &at, &key, &value)) {
 		if (!same && !py.PyDict_Next(kept.modules, &kept_at, &same, &unused))
 			same = NULL;
-		if (key == same)
+		if (key == same) {
 			same = NULL;
-		else if (py.PyDict_Contains(kept.modules, key) != 1)
+			continue;
+		}
+		known = py.PyDict_Contains(kept.modules, key);
+		if (known < 0)
+			py.PyErr_Clear(); /* a key that the program has made, which cannot be looked up */
+		if (known != 1)
 			py.PyList_Append(keys, key);
 	}
 	for (ssize_t i = 0; i < py.PyList_Size(keys); i++) {
@@ -184,8 +190,11 @@ static void clear_modules(void)
 		ref = value ? py.PyWeakref_NewRef(value, NULL) : NULL;
 		if (ref)
 			py.PyList_Append(refs, ref);
+		else
+			py.PyErr_Clear(); /* not everything that is put there can be referred to so */
 		drop_quietly(ref);
-		py.PyDict_SetItem(modules, key, py._Py_NoneStruct);
+		if (py.PyDict_SetItem(modules, key, py._Py_NoneStruct) < 0)
+			py.PyErr_WriteUnraisable(NULL);
 	}
 	drop(keys);
 	py.PyGC_Collect();

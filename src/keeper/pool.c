@@ -59,7 +59,7 @@
 #define PENDING_MAX	(2 * POOL_CEILING_MAX)
 #define UNTHROTTLED_MILLI 64000
 #define SEAT_FAILS	8
-#define SEAT_LIMIT_NS	(3 * NS_PER_S) /* from a seat's being asked to a guest that waits: a birth, no start */
+#define SEAT_LIMIT_NS	(3 * NS_PER_S) /* from a seat's being asked to a guest that waits: a birth, no start; and for its death */
 #define INOTIFY_SHARE	128 /* what one creator of namespaces may have at least on any host */
 
 enum slot_state {
@@ -141,6 +141,7 @@ struct place {
 	bool ended;    /* POOL_END was asked for */
 	struct err why; /* what the guest or init said when it failed */
 	bool cold;	/* it said that only a start of its own will do */
+	bool said;	/* the word of its end, src/kernel/seccomp.h */
 	struct watch watch;
 	struct cgroup_limits applied;
 	uint64_t disk_bytes; /* of the jar's file system */
@@ -579,12 +580,9 @@ static void start_seat(struct place *s)
 }
 
 /* The kernel's own count, which goes down when a process is reaped. */
-static bool in_group(const struct place *s, unsigned processes)
+static bool in_group(const struct place *s, int64_t processes)
 {
-	char text[32], want[16];
-
-	snprintf(want, sizeof(want), "%u\n", processes);
-	return fd_read_file(s->cg.dir[CGROUP_PIDS], "pids.current", text, sizeof(text)) > 0 && strcmp(text, want) == 0;
+	return cgroup_pids_now(&s->cg, s->watch.host) == processes;
 }
 
 /* What has to do with it while somebody else waits is not to be slowed down by what the last guest has used up. */
@@ -825,7 +823,7 @@ static void start_guest(struct place *s, uint32_t kind)
 	}
 	own_spaces(s, fds + 1);
 	s->kind = kind;
-	s->evicted = s->cold = false;
+	s->evicted = s->cold = s->said = false;
 	s->ended_by = 0;
 	memset(&s->why, 0, sizeof(s->why));
 	set_state(s, FORKING);
@@ -1203,9 +1201,21 @@ static void guest_exited(struct place *s, const siginfo_t *info, const struct ru
 	guest_ended(s);
 }
 
+static bool used_again(const struct place *s)
+{
+	return p.want.recycle && s->kind != POOL_NODE && !(s->run.flags & POOL_KEEP);
+}
+
+/* Of all that the run has brought forth only the interpreter is left, one thread of it. */
+static bool is_alone(const struct place *s)
+{
+	return s->seat.state == SEAT_BUSY ? in_group(s, 2) : s->seat.state == SEAT_NONE && in_group(s, 1);
+}
+
 /*
  * An interpreter that waited says that it ends with 0, and is blocked in the kernel since. That is its end: taking a process of its size apart takes as long as a short
- * program. It could have said the same by exiting, and it is killed: whoever lies here gains nothing. A jar that is used again waits until it is reaped.
+ * program. It could have said the same by exiting, and it is killed: whoever lies here gains nothing. A jar that is used again waits until it is reaped, which is soon: nobody else is
+ * in it (see on_notify).
  */
 static void guest_ends(struct place *s)
 {
@@ -1215,9 +1225,10 @@ static void guest_ends(struct place *s)
 		scan_usage(s->guest, &how.rusage_cpu_ns, &how.rusage_maxrss_bytes);
 	tell_end(s, &how);
 	kill(s->guest, SIGKILL);
-	if (p.want.recycle && s->kind != POOL_NODE && !(s->run.flags & POOL_KEEP)) {
+	if (used_again(s)) {
 		unthrottle(s);
-		set_state(s, LEAVING);
+		s->state = LEAVING;
+		s->until_ns = clock_mono_ns() + SEAT_LIMIT_NS;
 	} else {
 		guest_ended(s);
 	}
@@ -1719,7 +1730,14 @@ static void on_notify(int *listener, unsigned shelf)
 		return;
 	}
 	s = seccomp_is_end(&ev) ? interpreter_of(shelf, (pid_t)ev.pid) : NULL;
-	if (s) {
+	if (s && used_again(s) && !s->said && !is_alone(s)) {
+		/* Others are not to outlive it unwatched: until it has really ended the run goes on, under all its limits. Nobody has two words. */
+		s->said = true;
+		seccomp_go_on(*listener, &ev);
+		return;
+	}
+	if (s && !s->said) {
+		s->said = true;
 		if (!s->ended_by) /* who is being ended ends by that */
 			guest_ends(s);
 		return;
@@ -2438,8 +2456,8 @@ static void look(uint64_t now)
 			s->until_ns = 0; /* nothing is under way */
 			continue;
 		}
-		/* Of a seat that does not do its work nobody else is to hear. */
-		if (s->state == FORKING && s->seat.state == SEAT_BUSY) {
+		/* Of a seat that does not do its work, or a guest that takes its time to die, nobody else is to hear. */
+		if (s->state == LEAVING || (s->state == FORKING && s->seat.state == SEAT_BUSY)) {
 			drop_seat(s);
 			end_jar(s);
 			continue;

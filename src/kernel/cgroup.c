@@ -648,6 +648,7 @@ static const struct counter {
 	[COUNTER_THROTTLED] = { CGROUP_CPU, { "cpu.stat", "throttled_time" }, { "cpu.stat", "throttled_usec", 1000 } },
 	[COUNTER_PIDS_PEAK] = { CGROUP_PIDS, { "pids.peak" }, { "pids.peak" } }, /* from 6.1 on */
 	[COUNTER_PIDS_HITS] = { CGROUP_PIDS, { "pids.events", "max" }, { "pids.events", "max" } },
+	[COUNTER_PIDS_NOW] = { CGROUP_PIDS, { "pids.current" }, { "pids.current" } },
 };
 
 static uint64_t read_num(int dir, const char *file)
@@ -670,6 +671,20 @@ static uint64_t find_key(const char *text, const char *key)
 	return 0;
 }
 
+/* Its length, or less than 0. */
+static ssize_t read_file(const struct cgroup *g, const struct cgroup_host *h, enum cgroup_counter i, char *text, size_t size)
+{
+	const struct counter *c = &counter_rows[i];
+	ssize_t n;
+
+	if (g->counter[i] < 0)
+		return fd_read_file(g->dir[c->ctl], h->ctl[c->ctl].v2 ? c->v2.file : c->v1.file, text, size);
+	n = pread(g->counter[i], text, size - 1, 0);
+	if (n >= 0)
+		text[n] = '\0';
+	return n;
+}
+
 static uint64_t read_counter(const struct cgroup *g, const struct cgroup_host *h, enum cgroup_counter i)
 {
 	const struct counter *c = &counter_rows[i];
@@ -677,12 +692,9 @@ static uint64_t read_counter(const struct cgroup *g, const struct cgroup_host *h
 	const char *key = v2 ? c->v2.key : c->v1.key;
 	uint64_t unit = v2 ? c->v2.unit : c->v1.unit, value;
 	char text[4096];
-	ssize_t n = g->counter[i] >= 0 ? pread(g->counter[i], text, sizeof(text) - 1, 0)
-				       : fd_read_file(g->dir[c->ctl], v2 ? c->v2.file : c->v1.file, text, sizeof(text));
 
-	if (n < 0)
+	if (read_file(g, h, i, text, sizeof(text)) < 0)
 		return 0;
-	text[n] = '\0';
 	value = key ? find_key(text, key) : strtoull(text, NULL, 10);
 	return unit ? value * unit : value;
 }
@@ -702,6 +714,15 @@ void cgroup_open_counters(struct cgroup *g, const struct cgroup_host *h)
 uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h)
 {
 	return g->dir[CGROUP_CPUACCT] < 0 ? 0 : read_counter(g, h, COUNTER_CPU);
+}
+
+int64_t cgroup_pids_now(const struct cgroup *g, const struct cgroup_host *h)
+{
+	char text[32];
+
+	if (g->dir[CGROUP_PIDS] < 0 || read_file(g, h, COUNTER_PIDS_NOW, text, sizeof(text)) <= 0)
+		return -1;
+	return (int64_t)strtoull(text, NULL, 10);
 }
 
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out)
@@ -730,7 +751,7 @@ void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, 
 		c.have |= 1U << CGROUP_PIDS;
 		c.pids_peak = read_counter(g, h, COUNTER_PIDS_PEAK);
 		if (now || !c.pids_peak)
-			c.pids_now = read_num(dir, "pids.current");
+			c.pids_now = read_counter(g, h, COUNTER_PIDS_NOW);
 		if (c.pids_peak < c.pids_now)
 			c.pids_peak = c.pids_now;
 		c.pids_limit_hits = read_counter(g, h, COUNTER_PIDS_HITS);

@@ -49,6 +49,7 @@ enum cgroup_counter {
 	COUNTER_THROTTLED,
 	COUNTER_PIDS_PEAK,
 	COUNTER_PIDS_HITS,
+	COUNTER_PIDS_NOW,
 	CGROUP_COUNTERS
 };
 
@@ -99,6 +100,8 @@ int cgroup_limit(const struct cgroup *g, const struct cgroup_host *h, const stru
 int cgroup_enter_v1(const int *tasks, unsigned count, struct err *e);
 /* Opens what cgroup_read reads, while nobody waits: at a guest's end everybody does. */
 void cgroup_open_counters(struct cgroup *g, const struct cgroup_host *h);
+/* Tasks in it, those that are not reaped too; -1: nobody can say. */
+int64_t cgroup_pids_now(const struct cgroup *g, const struct cgroup_host *h);
 /* Reads what there is; missing files leave zeros. `now`: also what is in use at this moment. */
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out);
 /* Sets the highest memory use back to what is used now; false where the kernel cannot. */

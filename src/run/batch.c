@@ -51,6 +51,12 @@ struct turn {
 	uint64_t seq, line, taken_ns;
 };
 
+/* A result on its way out, which ends after so many bytes of them all. */
+struct told {
+	struct turn turn;
+	uint64_t end;
+};
+
 /* A request that waits or runs. */
 struct task {
 	struct queue_item item;
@@ -126,7 +132,8 @@ struct batch {
 	uint64_t next_seq, write_seq; /* the next request's, the next result's */
 	struct buf scratch, text;
 	size_t written; /* of `text` */
-	struct buf told, times; /* turns of the results in `text`; what is said of them, when all of it is written */
+	uint64_t given, gone;	/* bytes of results: all that there were, and those written */
+	struct buf told, times; /* results that are not written yet (struct told); what is said of those that are */
 	/* receipts */
 	struct watch store;
 	struct buf to_store, from_store, receipt;
@@ -165,27 +172,36 @@ static void write_times(struct batch *b)
 {
 	uint64_t now = clock_mono_ns();
 	struct json_out o = { .to = &b->times };
-	struct turn t;
+	struct told t;
+	size_t at = 0;
 
 	b->times.len = 0;
-	for (size_t at = 0; at < b->told.len; at += sizeof(t)) {
+	for (; at < b->told.len; at += sizeof(t)) {
 		memcpy(&t, b->told.data + at, sizeof(t));
+		if (t.end > b->gone)
+			break;
 		json_out_open(&o, NULL, '{');
-		json_out_int(&o, "line", (int64_t)t.line);
-		json_out_fixed(&o, "latency_s", (now - t.taken_ns) / 1000, 6);
+		json_out_int(&o, "line", (int64_t)t.turn.line);
+		json_out_fixed(&o, "latency_s", (now - t.turn.taken_ns) / 1000, 6);
 		json_out_close(&o, '}');
 		buf_str(&b->times, "\n");
 		o.more = false;
 	}
-	b->told.len = 0;
-	if (!b->lost && (b->times.failed || b->told.failed || fd_write_all(b->setup->times, b->times.data, b->times.len) < 0)) {
+	if (!at)
+		return;
+	memmove(b->told.data, b->told.data + at, b->told.len - at);
+	b->told.len -= at;
+	if (b->times.failed) {
+		err_set(b->err, ERR_INTERNAL, "no memory for the times");
+		b->lost = true;
+	} else if (fd_write_all(b->setup->times, b->times.data, b->times.len) < 0) {
 		err_sys(b->err, "write the times");
 		b->lost = true;
 	}
 }
 
 /* What is written is one result after the other; `text` keeps what the reader did not take yet. */
-static void flush(struct batch *b)
+static void write_text(struct batch *b)
 {
 	while (b->written < b->text.len && !b->lost) {
 		ssize_t n = write(b->out.fd, b->text.data + b->written, b->text.len - b->written);
@@ -203,13 +219,19 @@ static void flush(struct batch *b)
 			return;
 		}
 		b->written += (size_t)n;
+		b->gone += (size_t)n;
 	}
 	if (b->out.added)
 		loop_forget(&b->loop, &b->out);
 	if (b->text.cap > OUT_BYTES_MAX)
 		buf_done(&b->text);
 	b->text.len = b->written = 0;
-	if (b->told.len)
+}
+
+static void flush(struct batch *b)
+{
+	write_text(b);
+	if (b->told.len && !b->lost)
 		write_times(b);
 }
 
@@ -221,12 +243,12 @@ static void on_out(struct watch *w, uint32_t events)
 
 static void add_text(struct batch *b, const struct turn *t, const char *data, size_t len)
 {
-	if (buf_add(&b->text, data, len) < 0) {
+	struct told told = { .turn = *t, .end = b->given += len };
+
+	if (buf_add(&b->text, data, len) < 0 || (b->setup->times >= 0 && buf_add(&b->told, &told, sizeof(told)) < 0)) {
 		err_set(b->err, ERR_INTERNAL, "no memory for %zu bytes of results", len);
 		b->lost = true;
 	}
-	if (b->setup->times >= 0)
-		buf_add(&b->told, t, sizeof(*t));
 }
 
 static struct held *place(struct batch *b, uint64_t seq)

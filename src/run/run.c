@@ -534,6 +534,7 @@ static void close_pipes(struct run *x)
 
 /* ---- a step ---- */
 
+/* Of a descriptor that does not block. */
 static void set_watch(struct watch *w, int fd, void (*ready)(struct watch *, uint32_t))
 {
 	*w = (struct watch){ .fd = fd, .ready = ready };
@@ -884,7 +885,7 @@ static void begin_export(struct run *x)
 		files->skip = r->code_name;
 	x->state = RUN_EXPORT;
 	x->exported = false;
-	if (pipe2(p, O_CLOEXEC) < 0) {
+	if (pipe2(p, O_CLOEXEC) < 0 || fcntl(p[0], F_SETFL, O_NONBLOCK) < 0) {
 		err_sys(&e, "make a pipe");
 		give_up(x, &e);
 		return;

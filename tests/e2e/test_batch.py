@@ -230,6 +230,45 @@ def test_times_are_of_each_line(folder, opts):
     assert t[1] >= 0.3 and (min(t.values()) < 0.3 if "--unordered" in opts else min(t.values()) >= 0.25), t
 
 
+def test_times_of_a_reader_that_is_slow(folder):
+    """What he has taken is not said to have waited for what came later."""
+    p = start("batch", "-", "-j", "1", "--audit", "off", "--times", folder / "t", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    p.stdin.write(lines(*[{"argv": ["/usr/bin/head", "-c", "90000", "/dev/zero"]} for _ in range(12)]))
+    p.stdin.close()
+    time.sleep(1)  # more are ready than a pipe holds
+    first = b""
+    while first.count(b"\n") < 1:
+        first += p.stdout.read1(65536)
+    assert wait_until(lambda: (folder / "t").exists() and 1 in times_of(folder / "t"), 10)
+    time.sleep(1)
+    rest = p.stdout.read()
+    assert p.wait() == 0 and (first + rest).count(b"\n") == 12
+    t = times_of(folder / "t")
+    assert sorted(t) == list(range(1, 13)) and t[12] > t[1] + 0.9, t
+    p.stdout.close()
+
+
+def test_nothing_that_is_read_blocks_the_front(folder):
+    """Files on their way out neither: others' results do not wait for them."""
+    with Batch("-j", "4", "--unordered", "--audit", "off") as b:
+        b.run(TRUE)
+        front = next(p for p in (b.p.pid, *descendants(b.p.pid)) if Path(f"/proc/{p}/comm").read_text().strip() == "belljar-front")
+        line = b.send({"language": "python", "code": "for i in range(4000): open(f'f{i}', 'w').write('x' * 5000)", "get": ["**"]})
+        blocking, seen = set(), set()
+        end = time.monotonic() + seconds(60)
+        while line not in b.results and time.monotonic() < end:
+            for n in os.listdir(f"/proc/{front}/fd"):
+                with contextlib.suppress(OSError):
+                    link, flags = os.readlink(f"/proc/{front}/fd/{n}"), int(Path(f"/proc/{front}/fdinfo/{n}").read_text().split()[3], 8)
+                    if link.startswith("pipe:") and flags & os.O_ACCMODE == os.O_RDONLY and int(n) > 2:
+                        seen.add(link)
+                        # those that are for the next run are not read, and one end of them is the guest's
+                        if not flags & os.O_NONBLOCK and Path(f"/proc/{front}/syscall").read_text().startswith(f"0 {int(n):#x} "):
+                            blocking.add((n, link))
+        assert b.results[line]["success"] and len(b.results[line]["files"]) > 1000 and len(seen) >= 3, seen
+        assert not blocking, blocking
+
+
 def test_times_go_on_where_they_were_and_are_nobody_elses_file(folder):
     (folder / "in").write_bytes(lines(echo(0), echo(1)))
     assert run("batch", folder / "in", "--out", folder / "out", "--times", folder / "t").rc == 0

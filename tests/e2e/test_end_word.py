@@ -109,14 +109,39 @@ def test_children_that_end_like_their_parent(end, opts):
 
 
 def test_the_word_in_a_jar_that_is_used_again():
-    """It would have to wait for the end: there the word says nothing, and is said once."""
+    """Alone in its jar it is the end, as everywhere. Beside others it says nothing, and is said once."""
     need_batch()
+    word = f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: os.write(1, b'%d' % e.errno)\n"
+    sleeper = "import os\nif os.fork() == 0: os.execv('/bin/sleep', ['sleep', '501'])\n"
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     with Batch("-j", "1", "--recycle") as b:
-        r = warm(b, f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: os.write(1, b'%d' % e.errno)\nos._exit(0)", "python")
-        assert (r["exit_code"], r["stdout"]) == (0, "22"), r
-        r = warm(b, f"import os\ntry: os.kill(os.getpid(), {WORD})\nexcept OSError as e: os.write(1, b'%d' % e.errno)", "python")
-        assert (r["status"], r["reason"], r["stdout"]) == ("killed", "syscall", "22"), r  # the second one is Python's own
+        r = warm(b, word, "python")
+        assert (r["status"], r["exit_code"], r["stdout"]) == ("completed", 0, ""), r
+        for others in (sleeper, thread):
+            r = warm(b, others + word + "os._exit(0)", "python")
+            assert (r["exit_code"], r["stdout"]) == (0, "22"), r
+            r = warm(b, others + word, "python")
+            assert (r["status"], r["reason"], r["stdout"]) == ("killed", "syscall", "22"), r  # the second one is Python's own
+        assert wait_until(lambda: not [p for p in harness.descendants(b.p.pid) if b"sleep\x00501" in cmdline(p)], seconds(10))
         assert [b.run({"language": "python", "code": "print(1)"})["stdout"] for _ in range(20)] == ["1\n"] * 20
+        assert b.close() == 0
+
+
+@pytest.mark.parametrize("limits, reason", [({"cpu_ms": 700, "wall_ms": 20000}, "cpu_time"), ({"wall_ms": 900}, "wall_time")], ids=["cpu", "wall"])
+def test_nobody_outlives_the_word_unwatched(limits, reason):
+    """Children that work on: the run goes on with all its limits, and is no success."""
+    need_batch()
+    code = f"""import os, signal
+for _ in range(3):
+    if os.fork() == 0:
+        while True: pass
+try: os.kill(os.getpid(), {WORD})
+except OSError: signal.pause()
+"""
+    with Batch("-j", "1", "--recycle") as b:
+        r = warm(b, code, "python", limits=limits)
+        assert (r["status"], r["reason"], r["exit_code"]) == ("timeout", reason, None), r
+        assert b.run({"language": "python", "code": "print(1)"}, 30)["stdout"] == "1\n"
         assert b.close() == 0
 
 
