@@ -69,7 +69,7 @@ void json_out_int(struct json_out *o, const char *name, int64_t v)
 
 void json_out_fixed(struct json_out *o, const char *name, uint64_t v, unsigned decimals)
 {
-	char text[24], *end = text + sizeof(text);
+	char text[24] = "", *end = text + sizeof(text);
 	size_t n = digits(v, decimals + 1, end), whole = n - decimals;
 
 	begin(o, name);

@@ -278,12 +278,15 @@ void batch_stop(struct batch *b)
 void batch_times(const struct batch *b, struct samples *out)
 {
 	FILE *f = b->times[0] ? fopen(b->times, "re") : NULL;
-	unsigned long long line;
-	double seconds;
+	char line[256];
 
-	while (f && fscanf(f, " {\"line\":%llu,\"latency_s\":%lf}", &line, &seconds) == 2)
-		if (line > b->uncounted)
-			samples_add(out, seconds * 1e3);
+	while (f && fgets(line, sizeof(line), f)) {
+		json_t *o = json_loads(line, 0, NULL);
+
+		if (o && (uint64_t)json_integer_value(json_object_get(o, "line")) > b->uncounted)
+			samples_add(out, json_number_value(json_object_get(o, "latency_s")) * 1e3);
+		json_decref(o);
+	}
 	if (f)
 		fclose(f);
 }
