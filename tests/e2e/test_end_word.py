@@ -116,7 +116,10 @@ def test_the_word_in_a_jar_that_is_used_again():
     thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     with Batch("-j", "1", "--recycle") as b:
         r = warm(b, word, "python")
-        assert (r["status"], r["exit_code"], r["stdout"]) == ("completed", 0, ""), r
+        if r["evidence"]["memory_source"] == "cgroup":
+            assert (r["status"], r["exit_code"], r["stdout"]) == ("completed", 0, ""), r
+        else:  # nobody counts who else is there
+            assert (r["status"], r["reason"], r["stdout"]) == ("killed", "syscall", "22"), r
         for others in (sleeper, thread):
             r = warm(b, others + word + "os._exit(0)", "python")
             assert (r["exit_code"], r["stdout"]) == (0, "22"), r
