@@ -126,7 +126,7 @@ static int open_output(struct batch_setup *s, const struct batch_options *o, str
 		open_stdout(s);
 	}
 	if (is_same_file(s->in, s->out))
-		return err_set(e, ERR_USAGE, "--out: %s is the input", o->out ? o->out : "-");
+		return err_set(e, ERR_USAGE, "%s%s is the input", o->out ? "--out: " : "", o->out ? o->out : "standard output");
 	s->times = -1;
 	if (!o->times)
 		return 0;

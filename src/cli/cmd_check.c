@@ -177,11 +177,18 @@ static void report(struct check_run *c, const struct request *r, const struct re
 	if (o->quiet)
 		return;
 	if (o->json) {
-		json_t *f = json_pack("{s:s, s:s, s:o, s:I, s:o}", "file", path, "language", r->lang->name, "violations", result_violations(&res->check),
-				      "violations_total", (json_int_t)res->check.total, "syntax", result_syntax(&res->syntax));
+		auto_buf text = BUF_INIT(1U << 30);
+		struct json_out out = { .to = &text };
 
-		if (f)
-			json_array_append_new(c->files, f);
+		json_out_open(&out, NULL, '{');
+		json_out_str(&out, "file", path);
+		json_out_str(&out, "language", r->lang->name);
+		result_put_violations(&out, &res->check);
+		json_out_int(&out, "violations_total", (int64_t)res->check.total);
+		result_put_syntax(&out, &res->syntax);
+		json_out_close(&out, '}');
+		if (text.failed || json_array_append_new(c->files, json_loadb(text.data, text.len, 0, NULL)) < 0)
+			c->failed = true;
 		return;
 	}
 	if (res->syntax.there) {

@@ -310,12 +310,9 @@ static int enter_close_feed(void *p, struct err *e)
 static int enter_cwd(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
-	auto_close int dir = -1;
+	auto_close int dir = sys_openat2(AT_FDCWD, c->plan.cwd, O_PATH | O_DIRECTORY, 0,
+					 RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
 
-	/* Where most programs work is open already, by that name. */
-	if (c->warm && strcmp(c->plan.cwd, "/workspace") == 0 && fchdir(c->workspace) == 0)
-		return 0;
-	dir = sys_openat2(AT_FDCWD, c->plan.cwd, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
 	if (dir < 0 || fchdir(dir) < 0) {
 		err_sys(e, "enter the working directory '%.100s'", c->plan.cwd);
 		e->kind = ERR_INPUT;

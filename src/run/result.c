@@ -19,12 +19,6 @@
 
 #define RESULT_BYTES_MAX (8ULL << 30)
 
-/* Our own names are UTF-8: nobody needs to look at them again. */
-static void set(json_t *o, const char *name, json_t *v)
-{
-	json_object_set_new_nocheck(o, name, v);
-}
-
 /* Text as it is; bytes that are no UTF-8 become U+FFFD in the text, and all of them stand in <name>_base64. */
 static void put_bytes(struct json_out *o, const char *name, const char *data, size_t len)
 {
@@ -60,19 +54,6 @@ static void put_strings(struct json_out *o, const char *name, const struct strli
 static void put_u64(struct json_out *o, const char *name, uint64_t v)
 {
 	json_out_int(o, name, (int64_t)v);
-}
-
-static int add_piece(const char *data, size_t len, void *ctx)
-{
-	return buf_add(ctx, data, len);
-}
-
-/* What is seldom there, and has a form that others use too. */
-static void put_json(struct json_out *o, const char *name, json_t *v)
-{
-	json_out_raw(o, name, "");
-	json_dump_callback(v, add_piece, o->to, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
-	json_decref(v);
 }
 
 uint64_t result_memory_peak(const struct jar_evidence *ev)
@@ -237,7 +218,7 @@ static void put_verdict(struct json_out *o, const struct verdict *v)
 	put_text(o, "hint", v->hint[0] ? v->hint : NULL);
 }
 
-/* To the next microsecond. */
+/* To the nearest microsecond. */
 static void put_seconds(struct json_out *o, const char *name, uint64_t ns)
 {
 	json_out_fixed(o, name, (ns + 500) / 1000, 6);
@@ -282,69 +263,42 @@ static void put_files(struct json_out *o, const struct result *r)
 	json_out_close(o, ']');
 }
 
-/* What was written, to be changed. */
-static json_t *parse(const struct buf *b)
+void result_put_violations(struct json_out *o, const struct check_result *c)
 {
-	return b->failed ? NULL : json_loadb(b->data, b->len, JSON_ALLOW_NUL, NULL);
-}
-
-/* For one field of a jansson object: as put_text() has it. */
-static void set_text(json_t *o, const char *name, const char *text)
-{
-	auto_buf line = BUF_INIT(text ? strlen(text) * 12 + 256 : 256);
-	struct json_out out = { .to = &line };
-	json_t *fields;
-
-	json_out_open(&out, NULL, '{');
-	put_text(&out, name, text);
-	json_out_close(&out, '}');
-	fields = parse(&line);
-	json_object_update(o, fields);
-	json_decref(fields);
-}
-
-static json_t *u64(uint64_t v)
-{
-	return json_integer((json_int_t)v);
-}
-
-json_t *result_violations(const struct check_result *c)
-{
-	json_t *a = json_array();
-
+	json_out_open(o, "violations", '[');
 	for (size_t i = 0; i < c->count; i++) {
 		const struct check_finding *f = &c->list[i];
-		json_t *o = json_object();
 
-		set(o, "rule", json_string(f->rule));
-		set(o, "severity", json_string(f->error ? "error" : "warning"));
+		json_out_open(o, NULL, '{');
+		json_out_str(o, "rule", f->rule);
+		json_out_str(o, "severity", f->error ? "error" : "warning");
 		if (f->file)
-			set_text(o, "file", f->file);
-		set(o, "line", u64(f->line));
-		set(o, "column", u64(f->column));
-		set(o, "end_line", u64(f->end_line));
-		set(o, "end_column", u64(f->end_column));
-		set_text(o, "text", f->text);
-		set_text(o, "message", f->message);
+			put_text(o, "file", f->file);
+		json_out_int(o, "line", f->line);
+		json_out_int(o, "column", f->column);
+		json_out_int(o, "end_line", f->end_line);
+		json_out_int(o, "end_column", f->end_column);
+		put_text(o, "text", f->text);
+		put_text(o, "message", f->message);
 		if (f->why)
-			set_text(o, "why", f->why);
-		json_array_append_new(a, o);
+			put_text(o, "why", f->why);
+		json_out_close(o, '}');
 	}
-	return a;
+	json_out_close(o, ']');
 }
 
-json_t *result_syntax(const struct syntax_report *s)
+void result_put_syntax(struct json_out *o, const struct syntax_report *s)
 {
-	json_t *o;
-
-	if (!s->there)
-		return json_null();
-	o = json_object();
-	set(o, "line", u64(s->line));
-	set(o, "column", u64(s->column));
-	set_text(o, "text", s->text);
-	set_text(o, "message", s->message);
-	return o;
+	if (!s->there) {
+		json_out_raw(o, "syntax", "null");
+		return;
+	}
+	json_out_open(o, "syntax", '{');
+	json_out_int(o, "line", s->line);
+	json_out_int(o, "column", s->column);
+	put_text(o, "text", s->text);
+	put_text(o, "message", s->message);
+	json_out_close(o, '}');
 }
 
 static void put_compile(struct json_out *o, const struct step_result *s)
@@ -386,14 +340,11 @@ static int put_result(struct json_out *o, const struct result *r, const struct r
 		put_isolation(o, &r->facts, req);
 	else
 		json_out_raw(o, "isolation", "null");
-	if (r->check.count)
-		put_json(o, "violations", result_violations(&r->check));
-	else
-		json_out_raw(o, "violations", "[]");
+	result_put_violations(o, &r->check);
 	if (r->check.total > r->check.count)
 		put_u64(o, "violations_total", r->check.total);
 	if (r->syntax.there)
-		put_json(o, "syntax", result_syntax(&r->syntax));
+		result_put_syntax(o, &r->syntax);
 	put_files(o, r);
 	if (r->files.incomplete)
 		json_out_bool(o, "files_incomplete", true);
@@ -423,6 +374,12 @@ int result_add_line(const struct result *r, const struct request *req, uint64_t 
 	return put_result(&o, r, req, line);
 }
 
+/* What was written, to be shown otherwise, or changed. */
+static json_t *parse(const struct buf *b)
+{
+	return b->failed ? NULL : json_loadb(b->data, b->len, JSON_ALLOW_NUL, NULL);
+}
+
 char *result_to_json(const struct result *r, const struct request *req)
 {
 	auto_buf line = BUF_INIT(RESULT_BYTES_MAX);
@@ -435,6 +392,11 @@ char *result_to_json(const struct result *r, const struct request *req)
 	text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
 	json_decref(o);
 	return text;
+}
+
+static int add_piece(const char *data, size_t len, void *ctx)
+{
+	return buf_add(ctx, data, len);
 }
 
 int result_add_other(json_t *other, const char *execution_id, const struct request *req, uint64_t line, struct buf *out)
@@ -501,8 +463,8 @@ char *result_change_line(const char *text, size_t len, const struct verdict *v)
 		json_decref(verdict);
 		/* A test that does not count has not been passed. */
 		if (json_object_get(o, "all_passed")) {
-			set(o, "all_passed", json_false());
-			set(o, "score", json_real(0));
+			json_object_set_new(o, "all_passed", json_false());
+			json_object_set_new(o, "score", json_real(0));
 		}
 		out = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(12));
 		json_decref(o);

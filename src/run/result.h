@@ -3,6 +3,7 @@
 #ifndef BELLJAR_RUN_RESULT_H
 #define BELLJAR_RUN_RESULT_H
 
+#include "base/json_out.h"
 #include "check/check.h"
 #include "run/artifacts.h"
 #include "run/output.h"
@@ -67,9 +68,9 @@ int result_end_line(const struct receipt_place *receipt, const char *error, stru
 char *result_change_line(const char *text, size_t len, const struct verdict *v);
 /* The object as text, to be freed. */
 char *result_to_json(const struct result *r, const struct request *req);
-/* The JSON of what the check found, and of where the syntax is wrong (null when it is not). */
-struct json_t *result_violations(const struct check_result *c);
-struct json_t *result_syntax(const struct syntax_report *s);
+/* The fields `violations`, what the check found, and `syntax`, where it is wrong (null when it is not). */
+void result_put_violations(struct json_out *o, const struct check_result *c);
+void result_put_syntax(struct json_out *o, const struct syntax_report *s);
 /* What the check found, or where the syntax is wrong: each with its line and a caret, on stderr. */
 void result_print_findings(const struct result *r, const struct request *req, bool warnings, bool colour);
 /* "belljar: ended for memory: ...": nothing when it ended by itself, unless `always`. */

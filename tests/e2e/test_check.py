@@ -4,6 +4,7 @@
 CAUGHT and CLEAN are rows: (language, sets of rules, code, rules that are found). All of them go through one call of `belljar check`.
 """
 import json
+import os
 import re
 
 import pytest
@@ -170,6 +171,13 @@ def test_where(box):
     assert v["text"] == "x = 'ää'; os.system('ls')" and v["severity"] == "error" and v["message"] and v["why"]
     c = run("check", "-S", f)
     assert c.rc == 1 and "ü.py:3:11: error:" in c.stderr and "\n" + " " * 14 + "^" * 9 + "\n" in c.stderr
+
+
+def test_a_file_whose_name_is_no_text(box):
+    """It is in the list all the same."""
+    write(box, os.fsdecode(b"a\xff.py"), "eval('1')\n")
+    c = run("check", "-S", "--json", box)
+    assert c.rc == 1 and [f["file"].rpartition("/")[2] for f in c["files"]] == ["a\ufffd.py"] and c["files"][0]["violations"], str(c)
 
 
 def test_exit_status_and_usage(box):
