@@ -19,7 +19,7 @@ struct walk {
 	int out;
 	uint64_t total_bytes;
 	uint32_t entries;
-	bool incomplete;
+	bool incomplete, lost;
 	char path[FEED_NAME_MAX]; /* as the front sees it: relative to /workspace, or absolute */
 	struct err *e;
 };
@@ -27,14 +27,12 @@ struct walk {
 static int send_record(struct walk *w, uint32_t type, const struct stat *st, const char *text, size_t size)
 {
 	struct feed_rec r = { .magic = FEED_MAGIC, .type = type, .size = size,
-			      .mode = type == FEED_END && w->incomplete ? FEED_INCOMPLETE : 0,
+			      .mode = type == FEED_END ? (w->incomplete ? FEED_INCOMPLETE : 0) | (w->lost ? FEED_LOST : 0) : 0,
 			      .name_len = type == FEED_END ? 0 : (uint32_t)strlen(w->path) };
 
 	if (st) {
 		r.mode = st->st_mode & 07777;
-		/* A guest's times may be anything: what does not fit in nanoseconds is not told. */
-		if (st->st_mtim.tv_sec > 0 && st->st_mtim.tv_sec < INT64_MAX / 1000000000 - 1)
-			r.mtime_ns = st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec;
+		r.mtime_ns = feed_mtime(st);
 	}
 	if (fd_write_all(w->out, &r, sizeof(r)) < 0 || fd_write_all(w->out, w->path, r.name_len) < 0 ||
 	    (text && fd_write_all(w->out, text, size) < 0))
@@ -45,6 +43,13 @@ static int send_record(struct walk *w, uint32_t type, const struct stat *st, con
 static int refuse(struct walk *w, const char *why)
 {
 	return send_record(w, FEED_REFUSED, NULL, why, strlen(why));
+}
+
+/* The same for a file: its bytes may be all that is left of one that the guest removed. */
+static int lose(struct walk *w, const char *why)
+{
+	w->lost = true;
+	return refuse(w, why);
 }
 
 static bool wanted(const struct walk *w)
@@ -72,12 +77,12 @@ static int send_file(struct walk *w, int dir, const char *name)
 	uint64_t left;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return refuse(w, "could not be opened as a plain file");
+		return lose(w, "could not be opened as a plain file");
 	left = (uint64_t)st.st_size;
 	if (left > w->req->file_max_bytes)
-		return refuse(w, "larger than the disk limit");
+		return lose(w, "larger than the disk limit");
 	if (left > w->req->total_max_bytes - w->total_bytes)
-		return refuse(w, "past the limit for all artifacts together");
+		return lose(w, "past the limit for all artifacts together");
 	w->total_bytes += left;
 	if (send_record(w, FEED_FILE, &st, NULL, left) < 0)
 		return -1;

@@ -4,6 +4,7 @@
 #define BELLJAR_JAR_FEED_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 
@@ -25,6 +26,7 @@ enum feed_type {
 };
 
 #define FEED_INCOMPLETE 1U /* mode of FEED_END: not everything could be listed */
+#define FEED_LOST	2U /* mode of FEED_END: a file was refused whose bytes are nowhere else */
 #define FEED_MAGIC	0x626a6631U /* "bjf1" */
 #define FEED_NAME_MAX	4096U
 #define FEED_WORDS_MAX	(1U << 20) /* argv and environment, each */
@@ -36,6 +38,14 @@ struct feed_rec {
 	uint64_t size;
 	int64_t mtime_ns;
 };
+
+/* Times may be anything: what does not fit in nanoseconds since 1970 is not told. */
+static inline int64_t feed_mtime(const struct stat *st)
+{
+	if (st->st_mtim.tv_sec <= 0 || st->st_mtim.tv_sec >= INT64_MAX / 1000000000 - 1)
+		return 0;
+	return st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec;
+}
 
 /* A name that may be made inside a folder: relative, no empty, "." or ".." part, no NUL, at most
  * FEED_NAME_MAX - 1 bytes. */

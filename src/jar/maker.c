@@ -20,6 +20,7 @@
 #include "jar/order.h"
 #include "jar/programs.h"
 #include "jar/root.h"
+#include "jar/sockets.h"
 #include "jar/starts.h"
 #include "kernel/idmap.h"
 #include "kernel/landlock.h"
@@ -40,10 +41,12 @@ struct guest {
 	bool exec, started; /* it said that it executes; it did */
 	bool quiet;
 	bool ended;
+	uint32_t sockets, sockets_refused; /* as in jar_evidence */
 };
 
 struct maker {
 	int sock;
+	int devices; /* the mount for /dev, or -1 */
 	struct jar jar;
 	struct space_ahead ahead;
 	int space_fds[SPACES]; /* the jar's namespaces, from init, for guests after the first */
@@ -114,7 +117,7 @@ static int maker_root(void *p, struct err *e)
 {
 	struct maker *m = p;
 
-	m->jar.root = root_build(&m->jar.root_path, &m->jar.missing, e);
+	m->jar.root = root_build(m->devices, &m->jar.root_path, &m->jar.missing, e);
 	return m->jar.root < 0 ? -1 : 0;
 }
 
@@ -614,6 +617,21 @@ static void on_guest_start(struct maker *m, const struct seccomp_event *ev)
 	seccomp_go_on(m->guest.listener, ev);
 }
 
+static void on_guest_socket(struct maker *m, const struct seccomp_event *ev)
+{
+	/* With the host's network the namespace is the host's: its sockets are not to be counted as the guest's. */
+	int error = m->jar.spec.flags & JAR_NET_HOST ? 0 : sockets_check(ev, m->jar.limits.memory_bytes);
+
+	m->starts.taken++;
+	m->guest.sockets++;
+	if (error) {
+		m->guest.sockets_refused++;
+		seccomp_refuse(m->guest.listener, ev, error);
+	} else {
+		seccomp_go_on(m->guest.listener, ev);
+	}
+}
+
 static void on_guest_syscall(struct maker *m)
 {
 	struct maker_msg out = { 0 };
@@ -625,6 +643,10 @@ static void on_guest_syscall(struct maker *m)
 	}
 	if (m->jar.allow && seccomp_is_start(&out.evidence.syscall)) {
 		on_guest_start(m, &out.evidence.syscall);
+		return;
+	}
+	if (seccomp_is_socket(&out.evidence.syscall)) {
+		on_guest_socket(m, &out.evidence.syscall);
 		return;
 	}
 	out.evidence.has_syscall = 1;
@@ -657,6 +679,8 @@ static void on_guest_exit(struct maker *m)
 	out.evidence.rusage_cpu_ns = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * NS_PER_S +
 				     (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
 	out.evidence.rusage_maxrss_bytes = (uint64_t)ru.ru_maxrss * 1024;
+	out.evidence.sockets = g->sockets;
+	out.evidence.sockets_refused = g->sockets_refused;
 	fd_close(&g->pidfd);
 	fd_close(&g->report);
 	fd_close(&g->listener);
@@ -706,13 +730,14 @@ static void on_keeper(struct maker *m)
 			close(fds[i]);
 }
 
-static _Noreturn void serve(int sock, const struct jar_ids *ids, bool early)
+static _Noreturn void serve(int sock, int devices, const struct jar_ids *ids, bool early)
 {
 	static struct maker m;
 	struct err e = { 0 };
 
 	m.sock = sock;
 	m.jar.early = early;
+	m.devices = devices;
 	m.jar.ids = *ids;
 	m.jar.root = m.jar.data = m.jar.net = m.jar.user = m.jar.init_pidfd = m.jar.control = m.jar.init_report = -1;
 	m.jar.gate[0] = m.jar.gate[1] = -1;
@@ -730,9 +755,9 @@ static _Noreturn void serve(int sock, const struct jar_ids *ids, bool early)
 			{ m.sock, POLLIN, 0 },
 		};
 
-		int wait = m.jar.allow && m.guest.listener >= 0 ? starts_wait_ms(&m.starts, clock_mono_ns()) : 0;
+		int wait = m.guest.listener >= 0 ? starts_wait_ms(&m.starts, clock_mono_ns()) : 0;
 
-		/* Too many starts in this second: they wait, all else does not. */
+		/* Too many starts or sockets in this second: they wait, all else does not. */
 		if (wait)
 			p[1].fd = -1;
 		if (m.guest.quiet && m.guest.pidfd >= 0) {
@@ -762,12 +787,12 @@ static _Noreturn void serve(int sock, const struct jar_ids *ids, bool early)
 	}
 }
 
-void maker_main(int sock, const struct jar_ids *ids)
+void maker_main(int sock, int devices, const struct jar_ids *ids)
 {
-	serve(sock, ids, true);
+	serve(sock, devices, ids, true);
 }
 
-void maker_main_late(int sock, const struct jar_ids *ids)
+void maker_main_late(int sock, int devices, const struct jar_ids *ids)
 {
-	serve(sock, ids, false);
+	serve(sock, devices, ids, false);
 }

@@ -49,9 +49,9 @@ bool maker_msg_whole(const struct maker_msg *msg, size_t len);
 /* Runs in the child of the keeper, in its fresh user, mount and uts namespace, after its maps were written. It stays in the host's
  * network namespace, where it has no rights: sockets it makes there are not to be seen from a jar (SV-02). Serves one jar at
  * a time until `sock` ends. Never returns. */
-_Noreturn void maker_main(int sock, const struct jar_ids *ids);
+_Noreturn void maker_main(int sock, int devices, const struct jar_ids *ids);
 /* The same for a jar with an allow-list, whose init cannot be born before the request: maker_main refuses such. */
-_Noreturn void maker_main_late(int sock, const struct jar_ids *ids);
+_Noreturn void maker_main_late(int sock, int devices, const struct jar_ids *ids);
 
 /* Steps that every maker begins with. `p` is not used. */
 int maker_ids(void *p, struct err *e);

@@ -22,7 +22,7 @@
  * inotify between jars (MT-05, MT-06); small files are copied.
  */
 
-enum piece_kind { TREE, COPY, TEXT, GRADING, DIRECTORY, SYMLINK, DEVICE };
+enum piece_kind { TREE, COPY, TEXT, GRADING, DIRECTORY, SYMLINK, DEV, DEVICE };
 
 static const struct piece {
 	enum piece_kind kind;
@@ -73,7 +73,7 @@ static const struct piece {
 	{ DIRECTORY, ROOT_HOME, NULL },
 	{ DIRECTORY, "/var", NULL },
 	{ SYMLINK, "/var/tmp", "/tmp" },
-	{ DIRECTORY, "/dev", NULL },
+	{ DEV, "/dev", NULL },
 	{ DIRECTORY, "/dev/shm", NULL },
 	{ DIRECTORY, "/dev/pts", NULL },
 	{ SYMLINK, "/dev/ptmx", "pts/ptmx" },
@@ -195,7 +195,8 @@ static int show_device(int root, const char *path, struct err *e)
 
 	if (mknodat(root, path + 1, S_IFREG | 0644, 0) < 0)
 		return err_sys(e, "make %s", path);
-	mnt = mount_copy(AT_FDCWD, path, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+	/* Read-only: a guest may write to the device, but not change the host's file. */
+	mnt = mount_copy(AT_FDCWD, path, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, e);
 	if (mnt < 0)
 		return -1;
 	if (fstat(mnt, &st) < 0 || !S_ISCHR(st.st_mode) || major(st.st_rdev) != 1)
@@ -203,8 +204,29 @@ static int show_device(int root, const char *path, struct err *e)
 	return mount_attach(mnt, root, path + 1, e);
 }
 
-static int add_piece(int root, const char *base, const struct piece *p, uint32_t *missing, struct err *e)
+static bool is_dev_entry(const struct piece *p)
 {
+	return strncmp(p->path, "/dev/", 5) == 0;
+}
+
+int root_dev_entries(int dev, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		const struct piece *p = &pieces[i];
+		const char *name = p->path + 5;
+
+		if (!is_dev_entry(p) || p->kind == DEVICE)
+			continue;
+		if (p->kind == SYMLINK ? symlinkat(p->text, dev, name) < 0 : mkdirat(dev, name, 0755) < 0)
+			return err_sys(e, "make %s", p->path);
+	}
+	return 0;
+}
+
+static int add_piece(int root, const char *base, const struct piece *p, int devices, uint32_t *missing, struct err *e)
+{
+	if (devices >= 0 && is_dev_entry(p))
+		return 0;
 	switch (p->kind) {
 	case TREE:
 		return show_tree(root, base, p->path, missing, e);
@@ -222,13 +244,20 @@ static int add_piece(int root, const char *base, const struct piece *p, uint32_t
 		if (symlinkat(p->text, root, p->path + 1) < 0)
 			return err_sys(e, "link %s", p->path);
 		return 0;
+	case DEV:
+		if (mkdirat(root, p->path + 1, 0755) < 0)
+			return err_sys(e, "make %s", p->path);
+		if (devices >= 0)
+			return mount_attach(devices, root, p->path + 1, e);
+		*missing |= JAR_MISSING_DEVICES;
+		return 0;
 	case DEVICE:
 		return show_device(root, p->path, e);
 	}
 	return err_set(e, ERR_INTERNAL, "unknown piece");
 }
 
-int root_build(const char **where, uint32_t *missing, struct err *e)
+int root_build(int devices, const char **where, uint32_t *missing, struct err *e)
 {
 	static const struct mount_opt opts[] = {
 		{ "size", "16m" }, { "nr_inodes", "4k" }, { "mode", "755" }, { NULL, NULL },
@@ -241,7 +270,7 @@ int root_build(const char **where, uint32_t *missing, struct err *e)
 	if (attach_spare(root, 0, &at, e) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
-		if (add_piece(root, spare[at], &pieces[i], missing, e) < 0)
+		if (add_piece(root, spare[at], &pieces[i], devices, missing, e) < 0)
 			return -1;
 	*where = spare[at];
 	return take_fd(&root);
@@ -249,8 +278,8 @@ int root_build(const char **where, uint32_t *missing, struct err *e)
 
 int root_devpts(int root, struct err *e)
 {
-	static const struct mount_opt opts[] = {
-		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { NULL, NULL },
+	const struct mount_opt opts[] = {
+		{ "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { hook_disabled("pty_max") ? NULL : "max", ROOT_PTYS }, { NULL, NULL },
 	};
 	auto_close int mnt = mount_new("devpts", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 

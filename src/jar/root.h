@@ -26,9 +26,13 @@ extern const char root_driver_py[], root_verifier_py[], root_verifier_code[], ro
 /*
  * Runs in the maker (root of the intermediate user namespace, own mount namespace, host's tree still visible). Builds the
  * template and attaches it on a spare folder of the own mount namespace. `missing` gets JAR_MISSING_OVERLAY where
- * the host refuses overlays, `where` the spare folder. Returns the template's descriptor, or -1.
+ * the host refuses overlays, `where` the spare folder. `devices` becomes its /dev (keeper/devices.h); -1: the host's nodes are shown, and JAR_MISSING_DEVICES
+ * says so. Returns the template's descriptor, or -1.
  */
-int root_build(const char **where, uint32_t *missing, struct err *e);
+int root_build(int devices, const char **where, uint32_t *missing, struct err *e);
+
+/* Fills a new /dev with all that is no device: folders to mount on, and links. */
+int root_dev_entries(int dev, struct err *e);
 
 /* Attaches `mnt` to a spare folder of the host's tree (which pivot_root takes away) and says which; NULL on failure. */
 const char *root_spare(int mnt, struct err *e);
@@ -39,7 +43,8 @@ const char *root_spare(int mnt, struct err *e);
 /* The two sides of grading, for jars that grade (JAR_GRADING): a third of a megabyte that others are not made to wait for. */
 int root_grading(int root, struct err *e);
 
-/* Terminals of its own, at /dev/pts. */
+/* Terminals of its own, at /dev/pts. At most ROOT_PTYS: all jars of a host share about 3,000. */
+#define ROOT_PTYS "32"
 int root_devpts(int root, struct err *e);
 
 /* /etc/passwd and /etc/group that know the guest; with `resolver` the host's /etc/resolv.conf too. */

@@ -55,10 +55,10 @@ const size_t shelf_step_count = sizeof(shelf_steps) / sizeof(shelf_steps[0]);
  * In a child with a mount namespace of its own: becomes a template, with file systems of its own, since whoever shares an overlay shares its locks
  * and watches (MT-05, MT-06). `proc`: with the host's /proc for as long as it is needed.
  */
-static int become_template(bool proc, uint32_t *missing, struct err *e)
+static int become_template(bool proc, int devices, uint32_t *missing, struct err *e)
 {
 	const char *where;
-	auto_close int root = step_point("slot-root", e) < 0 ? -1 : root_build(&where, missing, e);
+	auto_close int root = step_point("slot-root", e) < 0 ? -1 : root_build(devices, &where, missing, e);
 
 	if (root < 0 || root_grading(root, e) < 0 || root_users(root, GUEST_UID, false, e) < 0)
 		return -1;
@@ -108,6 +108,7 @@ static void clear_slot(struct shelf_slot *t)
 struct slot_birth {
 	struct shelf_slot *t;
 	int chan;	   /* to the shelf */
+	int devices;	   /* the mount for /dev, or -1 */
 	uint32_t inotify, missing;
 	int spaces[SLOT_SPACES + 1]; /* the last: the template */
 };
@@ -137,7 +138,9 @@ static int slot_birth(struct slot_birth *b, struct err *e)
 	b->spaces[SLOT_SPACES] = openat(dir, "mnt", O_RDONLY | O_CLOEXEC);
 	if (b->spaces[SLOT_SPACES] < 0)
 		return err_sys(e, "open the slot's mount namespace");
-	if (become_template(false, &b->missing, e) < 0)
+	if (!hook_disabled("netns"))
+		net_limit_tcp(); /* while there is a /proc */
+	if (become_template(false, b->devices, &b->missing, e) < 0)
 		return -1;
 
 	if (!hook_disabled("netns") && net_loopback_up(e) < 0)
@@ -179,10 +182,10 @@ static _Noreturn void slot_main(struct slot_birth *b)
 	_exit(0);
 }
 
-static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *msg, uint32_t *missing, struct err *e)
+static int make_slot(struct shelf *s, unsigned number, const struct shelf_msg *msg, int devices, uint32_t *missing, struct err *e)
 {
 	struct shelf_slot *t = &s->slots[number];
-	struct slot_birth b = { .t = t, .inotify = msg->inotify };
+	struct slot_birth b = { .t = t, .devices = devices, .inotify = msg->inotify };
 	struct jar j;
 	struct jar_report r = { 0 };
 	char map[96], byte = 0;
@@ -242,7 +245,7 @@ static void on_slot(struct shelf *s, const struct shelf_msg *msg, int *fds)
 	t->v2 = msg->v2 ? take_fd(&fds[1 + msg->tasks]) : -1;
 	for (int i = 0; i < SLOT_SPACES; i++)
 		t->spaces[i] = -1;
-	if (make_slot(s, msg->slot, msg, &missing, &r.err) < 0) {
+	if (make_slot(s, msg->slot, msg, msg->devices ? fds[1 + msg->tasks + !!msg->v2] : -1, &missing, &r.err) < 0) {
 		say_error(fds[0], &r.err);
 		clear_slot(t);
 		return;
@@ -403,7 +406,7 @@ static _Noreturn void zygote_main(const struct shelf_msg *msg, const int *fds)
 	uint32_t missing = 0;
 
 	prctl(PR_SET_NAME, "belljar-forker", 0, 0, 0);
-	if (step_point("zygote-start", &e) < 0 || become_template(true, &missing, &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_session(&e) < 0 ||
+	if (step_point("zygote-start", &e) < 0 || become_template(true, -1, &missing, &e) < 0 || (msg->python && zygote_library(fds[1], &e) < 0) || zygote_session(&e) < 0 ||
 	    zygote_streams(&e) < 0 || zygote_rights(&e) < 0 || zygote_close(fds[0], &e) < 0) {
 		say_error(fds[0], &e);
 		_exit(1);
@@ -463,7 +466,7 @@ static const struct {
 	bool slot; /* it must have been made */
 	void (*run)(struct shelf *s, const struct shelf_msg *msg, int *fds);
 } ops[SHELF_OPS] = {
-	[SHELF_SLOT] = { 1, 1 + CGROUP_CTLS + 1, false, on_slot },
+	[SHELF_SLOT] = { 1, 1 + CGROUP_CTLS + 2, false, on_slot },
 	[SHELF_CLEAR] = { 0, 0, false, on_clear },
 	[SHELF_JAR] = { 1, 1, true, on_jar },
 	[SHELF_EXPORT] = { 3, 3, false, on_export },
@@ -471,14 +474,14 @@ static const struct {
 	[SHELF_RESTORER] = { 1, 1, false, on_restorer },
 };
 
-void shelf_main(int sock, const struct jar_ids *ids)
+void shelf_main(int sock, int devices, const struct jar_ids *ids)
 {
 	static struct shelf s;
 	static struct shelf_msg msg;
 	struct jar_report r = { .type = REPORT_READY };
 
 	s.sock = sock;
-	(void)ids;
+	(void)ids, (void)devices;
 	signal(SIGPIPE, SIG_IGN);
 	if (step_walk(shelf_steps, shelf_step_count, &s, &r.err) < 0)
 		r.type = REPORT_ERROR;
@@ -492,7 +495,7 @@ void shelf_main(int sock, const struct jar_ids *ids)
 		/* A keeper that is gone takes all its children along. */
 		if (n != sizeof(msg) || msg.op == 0 || msg.op >= SHELF_OPS || msg.slot > SHELF_SLOTS || nfds < ops[msg.op].min_fds ||
 		    nfds > ops[msg.op].max_fds || (msg.op == SHELF_FORKER && nfds != 1 + !!msg.python) ||
-		    (msg.op == SHELF_SLOT && (msg.tasks > CGROUP_CTLS || nfds != 1 + msg.tasks + !!msg.v2)) ||
+		    (msg.op == SHELF_SLOT && (msg.tasks > CGROUP_CTLS || nfds != 1 + msg.tasks + !!msg.v2 + !!msg.devices)) ||
 		    (ops[msg.op].slot && !s.slots[msg.slot].there))
 			_exit(0);
 		ops[msg.op].run(&s, &msg, fds);

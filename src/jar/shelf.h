@@ -23,7 +23,7 @@
 #define SHELF_ZYGOTE_ID 3 /* of slot 0: its zygotes' user and group */
 
 enum shelf_op {
-	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`. REPORT_READY with SLOT_SPACES of them, at_ns holds enum jar_missing */
+	SHELF_SLOT = 1, /* namespaces of a slot; descriptors: chan, `tasks` v1 cgroups, then the v2 one if `v2`, then the mount for /dev if `devices`. REPORT_READY with SLOT_SPACES of them, at_ns holds enum jar_missing */
 	SHELF_CLEAR,	/* forget them */
 	SHELF_JAR,	/* a jar; descriptors: init's end of its channel */
 	SHELF_EXPORT,	/* artifacts; descriptors: report, the data file system, where to write */
@@ -34,7 +34,7 @@ enum shelf_op {
 
 struct shelf_msg {
 	uint32_t op, slot;
-	uint32_t tasks, v2;	 /* SHELF_SLOT: which descriptors follow */
+	uint32_t tasks, v2, devices; /* SHELF_SLOT: which descriptors follow */
 	uint32_t python;	 /* SHELF_FORKER: of Python; else of nothing, for programs that are executed */
 	uint32_t seats;		 /* SHELF_FORKER: it is to bear seats */
 	uint32_t hash_seed;	 /* SHELF_FORKER: of Python's, the same for all of a keeper's */
@@ -50,7 +50,7 @@ struct shelf_msg {
 /* A zygote speaks forker.h. That of Python says REPORT_ERROR with ERR_INPUT for a module that it cannot preload, and goes on. */
 
 /* Runs in a child of the keeper, see u1.h. Says REPORT_READY or REPORT_ERROR first. */
-_Noreturn void shelf_main(int sock, const struct jar_ids *ids);
+_Noreturn void shelf_main(int sock, int devices, const struct jar_ids *ids);
 
 extern const struct step shelf_steps[];
 extern const size_t shelf_step_count;

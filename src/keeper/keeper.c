@@ -17,6 +17,7 @@
 #include "jar/maker.h"
 #include "jar/root.h"
 #include "jar/shelf.h"
+#include "keeper/devices.h"
 #include "keeper/keeper.h"
 #include "keeper/pool.h"
 #include "keeper/proto.h"
@@ -51,6 +52,7 @@
 struct keeper {
 	int front;
 	struct u1 maker;
+	char run_dir[256];
 	struct slot slot;
 	struct cgroup_host cg_host;
 	struct cgroup cg;
@@ -130,12 +132,18 @@ static void tell_failed(struct keeper *k, const struct err *e)
 
 /* ---- the maker ---- */
 
+static bool on_maker(struct keeper *k);
+
 static int ask_maker(struct keeper *k, struct maker_msg *msg, uint32_t type, const int *fds, unsigned nfds,
 		     struct err *e)
 {
 	msg->type = type;
-	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, maker_msg_len(msg), fds, nfds) < 0)
+	if (k->maker.sock < 0 || fd_send(k->maker.sock, msg, maker_msg_len(msg), fds, nfds) < 0) {
+		/* Its last message says why, and the front believes the first that it gets. */
+		if (k->maker.sock >= 0)
+			on_maker(k);
 		return err_set(e, ERR_INTERNAL, "the maker is gone");
+	}
 	return 0;
 }
 
@@ -156,6 +164,9 @@ static void cleanup(struct keeper *k)
 	u1_stop(&k->maker);
 	if (k->cg_made)
 		cgroup_remove(&k->cg, &k->cg_host, 5000);
+	/* The front has its result and is gone: nobody waits for this. */
+	if (k->cg_made)
+		slot_scrub(k->run_dir, &k->cg_host);
 	k->cg_made = false;
 }
 
@@ -198,7 +209,9 @@ static int check_guards(const struct keeper *k, struct err *e)
 
 static int start_maker(struct keeper *k, struct err *e)
 {
-	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, k->late ? maker_main_late : maker_main, e);
+	auto_close int devices = devices_make();
+
+	return u1_start(&k->maker, &k->slot, 1, k->cg.maker, devices, k->late ? maker_main_late : maker_main, e);
 }
 
 static int make_cgroups(struct keeper *k, struct err *e)
@@ -263,6 +276,16 @@ static int keeper_make(struct keeper *k, const void *req, int *fds, unsigned nfd
 	return ask_maker(k, &msg, MAKER_MAKE, fds, nfds, e) < 0 ? -1 : make_cgroups(k, e);
 }
 
+static void tell_meter(struct keeper *k)
+{
+	struct keeper_event ev = new_event();
+	int fd = watch_meter(&k->watch, &ev.evidence.cg.cpu_ns);
+
+	ev.type = KEEPER_METER;
+	if (fd >= 0)
+		fd_send(k->front, &ev, sizeof(ev), &fd, 1);
+}
+
 static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nfds, struct err *e)
 {
 	const struct keeper_start *r = req;
@@ -296,6 +319,8 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 		return -1;
 	/* Now, while there is nothing else to do. */
 	cgroup_open_counters(&k->cg, &k->cg_host);
+	if (r->meter)
+		tell_meter(k);
 	return 0;
 }
 
@@ -625,11 +650,11 @@ static void serve(struct keeper *k)
 
 /* ---- start ---- */
 
-/* Rights on the host that are needed: id maps, sources of binds, killing guests, giving v2 cgroups to the maker. All else goes at once. */
+/* Rights on the host that are needed: id maps, sources of binds, killing guests, giving v2 cgroups to the maker, device nodes. All else goes at once. */
 static int drop_rights(struct err *e)
 {
 	uint64_t keep = CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_KILL) | CAP_BIT(CAP_SYS_ADMIN) |
-			CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_CHOWN);
+			CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_MKNOD);
 
 	if (geteuid() != 0)
 		return 0; /* newuidmap needs its own */
@@ -642,10 +667,8 @@ static int drop_rights(struct err *e)
 
 static int prepare(struct keeper *k, struct err *e)
 {
-	char dir[256];
-
 	if (step_point("keeper-rights", e) < 0 || drop_rights(e) < 0 || step_point("keeper-slot", e) < 0 ||
-	    slot_run_dir(dir, sizeof(dir), e) < 0 || slot_take(&k->slot, dir, e) < 0)
+	    slot_run_dir(k->run_dir, sizeof(k->run_dir), e) < 0 || slot_take(&k->slot, k->run_dir, e) < 0)
 		return -1;
 	/* On v2 the maker is born in its group. Elsewhere it can begin while the groups are looked for and made. Nothing foreign comes near it before all of
 	 * this is done: so the ids can be looked up meanwhile, too. */
@@ -750,7 +773,7 @@ int keeper_main(int argc, char **argv)
 		return pool_main(KEEPER_FD, &k.dumps, drop_rights(&e) < 0 ? &e : NULL);
 	k.late = argc == 2 && strcmp(argv[1], KEEPER_ALLOW) == 0;
 	cgroup_init(&k.cg);
-	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1 };
+	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1, .meter = -1 };
 	if (prepare(&k, &e) < 0) {
 		tell_failed(&k, &e);
 		/* The front may still be writing its request: let it read the answer. */

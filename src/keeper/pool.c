@@ -20,6 +20,8 @@
 #include "jar/root.h"
 #include "jar/seat.h"
 #include "jar/shelf.h"
+#include "jar/sockets.h"
+#include "keeper/devices.h"
 #include "keeper/pool_proto.h"
 #include "keeper/scan.h"
 #include "keeper/slot.h"
@@ -60,6 +62,10 @@
 #define UNTHROTTLED_MILLI 64000
 #define SEAT_FAILS	8
 #define SEAT_LIMIT_NS	(3 * NS_PER_S) /* from a seat's being asked to a guest that waits: a birth, no start; and for its death */
+/* Calls that are looked at and go on (notes, sockets): so many of one jar in NOTED_NS are answered at once. Others wait for the next such time, since answering
+ * them costs our time, not the guest's. */
+#define NOTED_NS	(100 * NS_PER_MS)
+#define NOTED_MOST	100
 #define INOTIFY_SHARE	128 /* what one creator of namespaces may have at least on any host */
 
 enum slot_state {
@@ -142,11 +148,19 @@ struct place {
 	struct err why; /* what the guest or init said when it failed */
 	bool cold;	/* it said that only a start of its own will do */
 	bool said;	/* the word of its end, src/kernel/seccomp.h */
+	uint64_t noted_ns; /* when the time began in which `noted` calls were answered */
+	unsigned noted;
 	struct watch watch;
 	struct cgroup_limits applied;
 	uint64_t disk_bytes; /* of the jar's file system */
 	uint64_t until_ns;   /* the step that is under way ends by then */
 	uint64_t since_ns;   /* READY: since when */
+};
+
+/* A call whose answer waits. */
+struct held {
+	struct seccomp_event ev;
+	unsigned place, shelf, zygote;
 };
 
 struct shelf_end {
@@ -198,6 +212,10 @@ struct pool {
 	unsigned fails;	       /* slots that were given up since the last one that became ready */
 	uint64_t hold_ns;      /* after too many: nothing is made until then */
 	bool rootless;
+	/* One for each thread of a guest at most. */
+	struct held *held;
+	size_t held_count, held_room;
+	uint64_t held_ns; /* when they are answered; 0: there are none */
 };
 
 static struct pool p;
@@ -408,7 +426,8 @@ static void start_slot(struct place *s)
 {
 	static struct shelf_msg msg;
 	struct err e = { 0 };
-	int fds[2 + CGROUP_CTLS];
+	auto_close int devices = -1;
+	int fds[3 + CGROUP_CTLS];
 	unsigned n;
 
 	if (!s->cg_made) {
@@ -426,6 +445,10 @@ static void start_slot(struct place *s)
 		return;
 	}
 	n = 1 + cgroup_fds(s, fds + 1, &msg.tasks, &msg.v2);
+	devices = devices_make();
+	msg.devices = devices >= 0;
+	if (msg.devices)
+		fds[n++] = devices;
 	msg.op = SHELF_SLOT;
 	msg.inotify = INOTIFY_SHARE / (p.shelves[s->shelf].slots ? p.shelves[s->shelf].slots : 1);
 	if (msg.inotify > 16)
@@ -954,6 +977,22 @@ static void want_node(const struct run *r)
 	kill(other->guest, SIGKILL);
 }
 
+/* The front may look at the CPU time of this run's jar as often as it likes. */
+static void tell_meter(struct place *s, const struct run *r)
+{
+	struct pool_event ev;
+	int fd;
+
+	if (!(r->flags & POOL_METER))
+		return;
+	memset(&ev, 0, sizeof(ev));
+	fd = watch_meter(&s->watch, &ev.evidence.cg.cpu_ns);
+	ev.type = POOL_METERED;
+	ev.run = r->number;
+	if (fd >= 0)
+		fd_send(p.front, &ev, sizeof(ev), &fd, 1);
+}
+
 /* The guest waits, the request is there. False: it is dead, and somebody else must do. */
 static bool go(struct place *s, struct run *r)
 {
@@ -976,6 +1015,7 @@ static bool go(struct place *s, struct run *r)
 	s->watch.guest_pid = s->guest;
 	s->watch.data = s->data;
 	go.limits = s->watch.limits;
+	tell_meter(s, r);
 	if (fd_send(s->report, &go, sizeof(go), r->fds, 4) < 0) {
 		s->renew = true;
 		end_jar(s);
@@ -1007,7 +1047,7 @@ static void add_record(char *out, size_t *at, uint32_t type, const char *data, s
 }
 
 #define NODE_ENV \
-	"SANDBOX_MODE=1\0HOME=" ROOT_HOME "\0PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\0LANG=C.UTF-8\0TMPDIR=/tmp\0"
+	"SANDBOX_MODE=1\0HOME=" ROOT_HOME "\0PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\0LANG=C.UTF-8\0TMPDIR=/tmp\0LSAN_OPTIONS=detect_leaks=0\0"
 
 static unsigned in_use(void);
 
@@ -1101,6 +1141,7 @@ static bool go_node(struct place *s, struct run *r)
 	s->watch.guest_pid = s->guest;
 	s->watch.data = s->data;
 	watch_started(&s->watch, clock_mono_ns());
+	tell_meter(s, r);
 	memset(&ev, 0, sizeof(ev));
 	ev.type = POOL_STREAMS;
 	ev.run = r->number;
@@ -1157,6 +1198,7 @@ static void tell_end(struct place *s, const struct jar_evidence *how)
 	if (!ended_by && how->code == CLD_KILLED && how->status == SIGKILL && init_is_ending(s))
 		ended_by = JAR_ENDED_OUTSIDE;
 	watch_exited(&s->watch, how, ended_by);
+	watch_close_meter(&s->watch);
 	memset(&ev, 0, sizeof(ev));
 	add_facts(&ev, s);
 	if (s->watch.started) {
@@ -1237,7 +1279,7 @@ static void guest_ends(struct place *s)
 /* After a run: the same jar once more where that is wanted and can be proven to be clean, else a new one. */
 static void release(struct place *s)
 {
-	bool again = p.want.recycle && s->watch.started && s->watch.ev.ended_by == JAR_ENDED_ITSELF && !s->watch.ev.cg.oom_kills && !init_is_dead(s) &&
+	bool again = p.want.recycle && !s->renew && s->watch.started && s->watch.ev.ended_by == JAR_ENDED_ITSELF && !s->watch.ev.cg.oom_kills && !init_is_dead(s) &&
 		     s->kind != POOL_NODE;
 	uint32_t kind = wanted_kind(s);
 
@@ -1718,9 +1760,84 @@ static void note(struct place *s, const struct seccomp_event *ev)
 	}
 }
 
-/* A system call of the kill set. Which jar it was is told by the id that the process has on the host. */
-static void on_notify(int *listener, unsigned shelf)
+/* Makes a call wait that is one too many; false: it is to be answered now. */
+static bool hold(struct place *s, unsigned shelf, unsigned zygote, const struct seccomp_event *ev)
 {
+	uint64_t now = clock_mono_ns();
+
+	if (now - s->noted_ns >= NOTED_NS) {
+		s->noted_ns = now;
+		s->noted = 0;
+	}
+	if (s->noted++ < NOTED_MOST)
+		return false;
+	if (p.held_count == p.held_room) {
+		size_t room = p.held_room ? 2 * p.held_room : 64;
+		struct held *more = realloc(p.held, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		p.held = more;
+		p.held_room = room;
+	}
+	p.held[p.held_count++] = (struct held){ *ev, (unsigned)(s - p.places), shelf, zygote };
+	if (!p.held_ns)
+		p.held_ns = now + NOTED_NS;
+	return true;
+}
+
+/* A socket that is not a UNIX one. After that the slot's network namespace is not used again: what is left in it (TIME_WAIT, counters) tells the next run about
+ * this one. */
+static void answer_socket(struct place *s, int listener, const struct seccomp_event *ev)
+{
+	int error = sockets_check(ev, s->run.limits.memory_bytes);
+
+	s->renew = true;
+	s->watch.ev.sockets++;
+	if (error) {
+		s->watch.ev.sockets_refused++;
+		seccomp_refuse(listener, ev, error);
+	} else {
+		seccomp_go_on(listener, ev);
+	}
+}
+
+/* A call that goes on: noted, or counted. */
+static void answer(struct place *s, int listener, const struct seccomp_event *ev)
+{
+	if (seccomp_is_socket(ev)) {
+		answer_socket(s, listener, ev);
+		return;
+	}
+	note(s, ev);
+	seccomp_go_on(listener, ev);
+}
+
+/* Answers what waited. Whose guest is dead needs no answer. */
+static void answer_held(uint64_t now)
+{
+	size_t n = p.held_count;
+
+	if (!p.held_ns || now < p.held_ns)
+		return;
+	p.held_ns = 0;
+	p.held_count = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct held h = p.held[i];
+		int listener = p.shelves[h.shelf].zygotes[h.zygote].listener;
+		struct place *s = &p.places[h.place];
+
+		if (listener < 0 || s->state != RUNNING || !seccomp_still_waits(listener, &h.ev))
+			continue;
+		if (!hold(s, h.shelf, h.zygote, &h.ev))
+			answer(s, listener, &h.ev);
+	}
+}
+
+/* A reported system call. Which jar it was is told by the id that the process has on the host. */
+static void on_notify(unsigned shelf, unsigned zygote)
+{
+	int *listener = &p.shelves[shelf].zygotes[zygote].listener;
 	struct seccomp_event ev;
 	struct place *s;
 
@@ -1745,10 +1862,17 @@ static void on_notify(int *listener, unsigned shelf)
 	for (unsigned i = 0; !s && i < p.active; i++)
 		if (p.places[i].shelf == shelf && scan_in_range((pid_t)ev.pid, p.places[i].ids.uids))
 			s = &p.places[i];
-	if (seccomp_is_note(&ev)) {
-		if (s)
-			note(s, &ev);
-		seccomp_go_on(*listener, &ev);
+	if (seccomp_is_note(&ev) || seccomp_is_socket(&ev)) {
+		if (s && s->state == RUNNING) {
+			if (!hold(s, shelf, zygote, &ev))
+				answer(s, *listener, &ev);
+		} else if (s && seccomp_is_socket(&ev)) {
+			seccomp_refuse(*listener, &ev, ENOBUFS); /* not a guest's at work: nothing of ours needs one */
+		} else {
+			if (s)
+				note(s, &ev);
+			seccomp_go_on(*listener, &ev);
+		}
 		return;
 	}
 	/* Of a caller that is gone nobody knows whose it was: an innocent jar is not ended for it. */
@@ -2001,7 +2125,7 @@ static int start_shelf(struct shelf_end *h, struct err *e)
 	for (unsigned i = 0; i < p.place_count; i++)
 		if (&p.shelves[p.places[i].shelf] == h)
 			ids[n++] = p.places[i].ids;
-	if (u1_start(&h->u, ids, n, h->cg.maker, shelf_main, e) < 0)
+	if (u1_start(&h->u, ids, n, h->cg.maker, -1, shelf_main, e) < 0)
 		return -1;
 	setsockopt(h->u.sock, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	watch_fd(h->u.sock, FROM_SHELF, (unsigned)(h - p.shelves));
@@ -2090,7 +2214,7 @@ static void init_place(struct place *s)
 		s->run.fds[i] = s->streams[i] = -1;
 	s->kind = s->next_kind = POOL_PYTHON;
 	cgroup_init(&s->cg);
-	s->watch = (struct watch){ .cg = &s->cg, .data = -1 };
+	s->watch = (struct watch){ .cg = &s->cg, .data = -1, .meter = -1 };
 }
 
 /* Ids for all that may ever be: they are written into the shelves' maps once. */
@@ -2151,13 +2275,6 @@ static int open_pool(struct err *e)
 	return 0;
 }
 
-/* What a keeper that was killed has left, under whatever slot: its jars are dead, their groups are not gone. */
-static void scrub(const char *cgroup, void *ctx)
-{
-	(void)ctx;
-	cgroup_clear(&p.cg_host, cgroup);
-}
-
 static int pool_open(const void *req, int *fds, struct err *e)
 {
 	const struct pool_open *r = req;
@@ -2180,8 +2297,7 @@ static int pool_open(const void *req, int *fds, struct err *e)
 		return err_sys(e, "draw a seed");
 	p.hash_seed |= 1; /* 0 is none */
 	cgroup_host_open(&p.cg_host);
-	if (cgroup_leftovers(&p.cg_host))
-		slot_each_free(p.run_dir, scrub, NULL, NULL);
+	slot_scrub(p.run_dir, &p.cg_host);
 	/* Nobody wants warm jars: everything is served cold. */
 	if (!r->ceiling)
 		return 0;
@@ -2487,12 +2603,13 @@ static void look(uint64_t now)
 		if (start_shelf(h, &e) < 0)
 			notice(&e);
 	}
+	answer_held(now);
 	trim(now);
 }
 
 static int timeout(void)
 {
-	uint64_t now = clock_mono_ns(), next = p.next_trim_ns;
+	uint64_t now = clock_mono_ns(), next = p.held_ns && p.held_ns < p.next_trim_ns ? p.held_ns : p.next_trim_ns;
 
 	for (unsigned i = 0; i < p.active; i++)
 		if (p.places[i].until_ns && p.places[i].until_ns < next)
@@ -2540,7 +2657,7 @@ static void serve(void)
 				break;
 			case FROM_NOTIFY:
 				if (h->zygotes[kind].listener >= 0)
-					on_notify(&h->zygotes[kind].listener, index / ZYGOTES);
+					on_notify(index / ZYGOTES, kind);
 				break;
 			case FROM_CHAN:
 				if (s->chan >= 0)

@@ -44,7 +44,8 @@ struct pool_open {
 
 enum pool_flag {
 	POOL_KEEP = 1 << 0, /* the jar stays when the main process has ended: POOL_NEXT, POOL_END, POOL_EXPORT, at last POOL_DONE */
-	POOL_FLAGS = (1 << 1) - 1,
+	POOL_METER = 1 << 1, /* tell POOL_METERED when the guest is sent off */
+	POOL_FLAGS = (1 << 2) - 1,
 };
 
 /* `run` is the front's number for a run: it comes back in every event about it. A number is free again after POOL_EXITED or POOL_FAILED of a run
@@ -89,6 +90,7 @@ enum pool_event_type {
 	POOL_SOCKET,	 /* descriptor: the socket of a keeper of one jar */
 	POOL_STREAMS,	 /* of POOL_NODE: the guest has had its streams since it was started. Descriptors, in place of the front's own ends: to stdin, from
 			  * stdout, from stderr, to the feed, which is to be written from its beginning */
+	POOL_METERED,	 /* evidence.cg.cpu_ns: the CPU count before the guest; descriptor: where it can be read (run/meter.h) */
 	POOL_NOTICE,	 /* err: for the operator, about the pool (run is 0): a zygote that could not be started */
 };
 

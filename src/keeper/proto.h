@@ -28,6 +28,7 @@ struct keeper_make {
 struct keeper_start {
 	uint32_t op;
 	uint32_t last; /* end the jar as soon as the main process ended */
+	uint32_t meter; /* tell KEEPER_METER */
 	struct jar_limits limits;
 };
 
@@ -58,6 +59,7 @@ enum keeper_event_type {
 	KEEPER_ENDED,
 	KEEPER_EXPORTED,
 	KEEPER_FAILED,	 /* err: what was asked for did not happen */
+	KEEPER_METER,	 /* evidence.cg.cpu_ns: the CPU count before the guest; descriptor: where it can be read (run/meter.h) */
 };
 
 struct keeper_event {

@@ -2,7 +2,6 @@
 /* Slots: the host ids and cgroup names that one keeper has to itself, claimed by a lock. */
 #include "keeper/slot.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,29 +86,34 @@ bool slot_is_single(void)
 	return s.single;
 }
 
-int slot_each_free(const char *run_dir, void (*fn)(const char *cgroup, void *ctx), void *ctx, struct err *e)
+struct scrub {
+	const struct cgroup_host *host;
+	int slots; /* the folder with the locks */
+	unsigned count;
+};
+
+/* The lock is free when the slot's keeper is dead. */
+static void scrub_slot(const char *cgroup, void *ctx)
 {
-	char path[300], cgroup[32];
-	struct dirent *d;
-	DIR *dir;
+	struct scrub *s = ctx;
+	auto_close int lock = openat(s->slots, cgroup + 1, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && cgroup_clear(s->host, cgroup))
+		s->count++;
+}
+
+unsigned slot_scrub(const char *run_dir, const struct cgroup_host *h)
+{
+	char path[300];
+	struct scrub s = { .host = h, .slots = -1 };
 
 	snprintf(path, sizeof(path), "%s/slots", run_dir);
-	dir = opendir(path);
-	if (!dir)
-		return errno == ENOENT ? 0 : err_sys(e, "list %s", path);
-	while ((d = readdir(dir))) {
-		auto_close int lock = -1;
-
-		if (d->d_name[0] < '0' || d->d_name[0] > '9')
-			continue;
-		lock = openat(dirfd(dir), d->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-		if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
-			continue;
-		snprintf(cgroup, sizeof(cgroup), "s%.20s", d->d_name);
-		fn(cgroup, ctx);
-	}
-	closedir(dir);
-	return 0;
+	s.slots = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (s.slots < 0)
+		return 0;
+	cgroup_each_slot(h, scrub_slot, &s);
+	fd_close(&s.slots);
+	return s.count;
 }
 
 int slot_check(const struct slot *s, struct err *e)

@@ -4,6 +4,7 @@
 #define BELLJAR_KEEPER_SLOT_H
 
 #include "base/err.h"
+#include "kernel/cgroup.h"
 #include "kernel/idmap.h"
 
 struct slot {
@@ -21,8 +22,8 @@ int slot_take(struct slot *out, const char *run_dir, struct err *e);
 int slot_check(const struct slot *s, struct err *e);
 /* True when guests run under the caller's own host id, for want of others. */
 bool slot_is_single(void);
-/* Calls `fn` with the cgroup name of every slot that nobody uses, holding its lock meanwhile, and forgets the slot. */
-int slot_each_free(const char *run_dir, void (*fn)(const char *cgroup, void *ctx), void *ctx, struct err *e);
+/* Removes the cgroups that killed keepers left behind, whatever slot they had. Returns how many slots had some. */
+unsigned slot_scrub(const char *run_dir, const struct cgroup_host *h);
 /* Where locks and the list of runs are kept: /run/belljar for root; $XDG_RUNTIME_DIR/belljar or a private folder in /tmp for others. */
 int slot_run_dir(char *out, size_t size, struct err *e);
 

@@ -16,6 +16,7 @@
 #include "kernel/idmap.h"
 #include "kernel/sys.h"
 
+#define DEVICES_FD  (KEEPER_FD + 1)
 #define EXTENTS_MAX 330 /* the kernel takes 340 */
 
 /* Slot k's ids follow one another; with the caller's own id in front, slot 0 gives its first seven. */
@@ -54,18 +55,18 @@ static int write_maps(pid_t pid, const struct slot *slots, unsigned count, struc
  *
  * It is not executed anew: that would cost a tenth of a one-shot run, and the keeper's memory holds nothing to hide.
  */
-static _Noreturn void become_root(const struct slot *s, int sock, int go, u1_main *run)
+static _Noreturn void become_root(const struct slot *s, int sock, int go, int devices, u1_main *run)
 {
 	struct jar_ids ids = { s->single ? 0 : 1, s->single ? 0 : 2, s->single, s->rootless };
 	char byte;
 
 	if (fd_read_all(go, &byte, 1) != 0 || (!s->single && setgroups(0, NULL) < 0) || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 ||
-	    dup2(sock, KEEPER_FD) != KEEPER_FD)
+	    dup2(sock, KEEPER_FD) != KEEPER_FD || (devices >= 0 && dup3(devices, DEVICES_FD, O_CLOEXEC) < 0))
 		_exit(1);
 	/* Cgroups, locks, the front's socket: none of it is ours. */
-	if (sys_close_range(KEEPER_FD + 1, ~0U, 0) < 0)
+	if (sys_close_range((devices >= 0 ? DEVICES_FD : KEEPER_FD) + 1, ~0U, 0) < 0)
 		_exit(1);
-	run(KEEPER_FD, &ids);
+	run(KEEPER_FD, devices >= 0 ? DEVICES_FD : -1, &ids);
 	_exit(0);
 }
 
@@ -95,7 +96,7 @@ static pid_t clone_as(const struct slot *s, uint64_t flags, int cgroup)
 	return pid;
 }
 
-int u1_start(struct u1 *out, const struct slot *slots, unsigned count, int cgroup, u1_main *run, struct err *e)
+int u1_start(struct u1 *out, const struct slot *slots, unsigned count, int cgroup, int devices, u1_main *run, struct err *e)
 {
 	int sock[2], go[2], rc = -1;
 	char byte = 0;
@@ -108,7 +109,7 @@ int u1_start(struct u1 *out, const struct slot *slots, unsigned count, int cgrou
 	pid = clone_as(&slots[0], CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS, cgroup);
 	if (pid == 0) {
 		close(go[1]);
-		become_root(&slots[0], sock[1], go[0], run);
+		become_root(&slots[0], sock[1], go[0], devices, run);
 	}
 	close(sock[1]);
 	close(go[0]);

@@ -3,10 +3,14 @@
 #include "keeper/watch.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "keeper/scan.h"
 
 #define POLL_NS (50 * NS_PER_MS)
@@ -48,7 +52,7 @@ void watch_begin(struct watch *w, const struct jar_limits *limits, uint64_t setu
 	w->limits.data_bytes = w->cg->dir[CGROUP_MEMORY] >= 0 ? 0 : limits->memory_bytes;
 	memset(&w->ev, 0, sizeof(w->ev));
 	w->started = w->disk_full = false;
-	w->polled_cpu_ns = w->polled_pids_peak = w->polled_memory_peak = 0;
+	w->polled_cpu_ns = w->living_cpu_ns = w->lost_cpu_ns = w->polled_pids_peak = w->polled_memory_peak = 0;
 	w->deadline_ns = clock_mono_ns() + setup_ns;
 }
 
@@ -100,13 +104,40 @@ static uint32_t look_at_cpu(struct watch *w, uint64_t now)
 	return JAR_ENDED_ITSELF;
 }
 
+/* One size: who reads while it is written sees a number in any case. */
+static void show_cpu(struct watch *w)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%020llu\n", (unsigned long long)w->polled_cpu_ns);
+
+	if (w->meter >= 0)
+		(void)!pwrite(w->meter, text, (size_t)n, 0);
+}
+
+/*
+ * A process whose parent ignores SIGCHLD takes its CPU time with it: the sum over the living gets smaller, and the difference is kept. The sum also gets
+ * smaller for a moment when a child is waited for between the look at its parent and the look at itself. So only what a second look confirms is kept.
+ */
+static void count_cpu(struct watch *w, struct scan *seen)
+{
+	struct scan again;
+
+	if (seen->cpu_ns < w->living_cpu_ns) {
+		scan_jar(w->guest_pid, &again);
+		max_of(&seen->cpu_ns, again.cpu_ns);
+		w->lost_cpu_ns += minus(w->living_cpu_ns, seen->cpu_ns);
+	}
+	w->living_cpu_ns = seen->cpu_ns;
+	max_of(&w->polled_cpu_ns, w->living_cpu_ns + w->lost_cpu_ns);
+}
+
 /* Highest values seen; where there is no memory cgroup, the limit itself (DESIGN section 6: polling). */
 static uint32_t look_at_tree(struct watch *w)
 {
 	struct cgroup_counters c;
 	struct scan seen;
 
-	if (w->cg->dir[CGROUP_MEMORY] >= 0) {
+	if (w->cg->dir[CGROUP_MEMORY] >= 0 && w->cg->dir[CGROUP_CPUACCT] >= 0) {
 		if (w->reused) {
 			read_counters(w, true, &c);
 			max_of(&w->polled_memory_peak, c.memory_now_bytes);
@@ -115,11 +146,31 @@ static uint32_t look_at_tree(struct watch *w)
 		return JAR_ENDED_ITSELF;
 	}
 	scan_jar(w->guest_pid, &seen);
+	count_cpu(w, &seen);
 	/* What is in the jar's files is memory too. */
 	max_of(&w->polled_memory_peak, seen.memory_bytes + w->ev.disk_used_bytes);
 	max_of(&w->polled_pids_peak, seen.processes);
-	max_of(&w->polled_cpu_ns, seen.cpu_ns);
-	return w->polled_memory_peak > w->limits.memory_bytes ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
+	show_cpu(w);
+	return w->cg->dir[CGROUP_MEMORY] < 0 && w->polled_memory_peak > w->limits.memory_bytes ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
+}
+
+int watch_meter(struct watch *w, uint64_t *base_ns)
+{
+	int file = cgroup_cpu_file(w->cg);
+
+	*base_ns = w->base.cpu_ns;
+	if (file >= 0 || w->cg->dir[CGROUP_CPUACCT] >= 0)
+		return file;
+	*base_ns = 0;
+	if (w->meter < 0)
+		w->meter = memfd_create("belljar-cpu", MFD_CLOEXEC);
+	show_cpu(w);
+	return w->meter;
+}
+
+void watch_close_meter(struct watch *w)
+{
+	fd_close(&w->meter);
 }
 
 uint32_t watch_tick(struct watch *w, uint64_t now)
@@ -180,6 +231,9 @@ void watch_exited(struct watch *w, const struct jar_evidence *how, uint32_t ende
 	w->ev.status = how->status;
 	w->ev.rusage_cpu_ns = how->rusage_cpu_ns;
 	w->ev.rusage_maxrss_bytes = how->rusage_maxrss_bytes;
+	w->ev.sockets += how->sockets;
+	w->ev.sockets_refused += how->sockets_refused;
+	w->ev.socket_memory_full = w->ev.sockets && cgroup_sockets_full(w->cg, w->host, w->limits.memory_bytes);
 	/* It may have ended by itself in the moment before our SIGKILL reached it. */
 	if (ended_by != JAR_ENDED_ITSELF && !(how->code == CLD_KILLED && how->status == SIGKILL))
 		w->ev.ended_by = JAR_ENDED_ITSELF;

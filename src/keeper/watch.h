@@ -21,6 +21,8 @@ struct watch {
 	uint64_t deadline_ns, next_poll_ns, cpu_check_ns;
 	bool disk_full, peaks_reset;
 	uint64_t polled_memory_peak, polled_pids_peak, polled_cpu_ns;
+	uint64_t living_cpu_ns, lost_cpu_ns; /* the last look at /proc; of processes that ended without a wait() */
+	int meter;	  /* without a CPU cgroup: where polled_cpu_ns is shown to the front; -1: nobody asked, and it is the cgroup's own */
 };
 
 /* Far past anything the front lets through: only what would not fit the arithmetic. */
@@ -32,6 +34,12 @@ void watch_begin(struct watch *w, const struct jar_limits *limits, uint64_t setu
 void watch_started(struct watch *w, uint64_t at_ns);
 /* Looks at clocks and counters. enum jar_ended: why the guest is to be ended now, else JAR_ENDED_ITSELF (0). */
 uint32_t watch_tick(struct watch *w, uint64_t now);
+/*
+ * A descriptor that shows the CPU time of all processes of the jar, as text in one of two forms (run/meter.h): the cgroup's own file, or, without one, what the
+ * last look at /proc has found. The watch keeps it open. `base_ns`: what was counted before this guest. -1: there is none.
+ */
+int watch_meter(struct watch *w, uint64_t *base_ns);
+void watch_close_meter(struct watch *w);
 /* The seat is gone while its guest goes on. */
 void watch_seat_gone(struct watch *w);
 /* When to look again; 0: never. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/sysinfo.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -398,11 +399,9 @@ bool cgroup_clear(const struct cgroup_host *h, const char *name)
 	return found;
 }
 
-bool cgroup_leftovers(const struct cgroup_host *h)
+void cgroup_each_slot(const struct cgroup_host *h, void (*fn)(const char *name, void *ctx), void *ctx)
 {
-	bool found = false;
-
-	for (int c = 0; c < CGROUP_CTLS && !found; c++) {
+	for (int c = 0; c < CGROUP_CTLS; c++) {
 		struct dirent *d;
 		DIR *dir;
 		int fd;
@@ -412,15 +411,14 @@ bool cgroup_leftovers(const struct cgroup_host *h)
 		fd = openat(h->ctl[c].parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		dir = fd >= 0 ? fdopendir(fd) : NULL;
 		if (!dir) {
-			/* It cannot be told. */
 			fd_close(&fd);
-			return true;
+			continue;
 		}
-		while (!found && (d = readdir(dir)))
-			found = d->d_name[0] == 's' && d->d_name[1] >= '0' && d->d_name[1] <= '9';
+		while ((d = readdir(dir)))
+			if (d->d_name[0] == 's' && d->d_name[1] >= '0' && d->d_name[1] <= '9')
+				fn(d->d_name, ctx);
 		closedir(dir);
 	}
-	return found;
 }
 
 void cgroup_init(struct cgroup *g)
@@ -584,6 +582,54 @@ static int write_num(int dir, const char *file, uint64_t v, struct err *e)
 	return 0;
 }
 
+static uint64_t read_num(int dir, const char *file)
+{
+	char text[64];
+
+	if (fd_read_file(dir, file, text, sizeof(text)) < 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/*
+ * v1 counts the buffers of TCP and UDP sockets apart from memory, and only when they have a limit. It is the memory limit, and at most a 64th of the host's
+ * memory, so that one jar does not use up what all sockets of the host share (tcp_mem and udp_mem are three times that and more by default).
+ */
+static uint64_t socket_bytes(uint64_t memory_bytes)
+{
+	struct sysinfo s;
+	uint64_t most;
+
+	if (sysinfo(&s) < 0)
+		return memory_bytes;
+	most = (uint64_t)s.totalram * s.mem_unit / 64;
+	return memory_bytes < most ? memory_bytes : most;
+}
+
+static int limit_sockets(int dir, uint64_t memory_bytes, struct err *e)
+{
+	if (hook_disabled("cgroup_sockets") || write_num(dir, "memory.kmem.tcp.limit_in_bytes", socket_bytes(memory_bytes), e) == 0)
+		return 0;
+	/* Absent in kernels without it: the number of sockets is bounded still (jar/sockets.h). EBUSY: sockets of the jar before it, whose limit holds meanwhile. */
+	if (e->sys != ENOENT && e->sys != EBUSY)
+		return -1;
+	err_clear(e);
+	return 0;
+}
+
+bool cgroup_sockets_full(const struct cgroup *g, const struct cgroup_host *h, uint64_t memory_bytes)
+{
+	int dir = g->dir[CGROUP_MEMORY];
+	uint64_t peak;
+
+	if (dir < 0 || h->ctl[CGROUP_MEMORY].v2)
+		return false;
+	peak = read_num(dir, "memory.kmem.tcp.max_usage_in_bytes");
+	(void)!fd_write_file(dir, "memory.kmem.tcp.max_usage_in_bytes", "0");
+	/* The kernel refuses a buffer that does not fit: it need not have been filled to the last page. */
+	return peak + (128 << 10) >= socket_bytes(memory_bytes);
+}
+
 static int limit_memory(int dir, bool v2, uint64_t bytes, struct err *e)
 {
 	if (v2) {
@@ -592,6 +638,8 @@ static int limit_memory(int dir, bool v2, uint64_t bytes, struct err *e)
 			return err_sys(e, "write memory.swap.max");
 		return write_num(dir, "memory.max", bytes, e);
 	}
+	if (limit_sockets(dir, bytes, e) < 0)
+		return -1;
 	/* v1 insists on memory <= memory+swap at every moment, so a raise goes the other way round. */
 	if (write_num(dir, "memory.limit_in_bytes", bytes, e) < 0) {
 		if (write_num(dir, "memory.memsw.limit_in_bytes", bytes, e) < 0 ||
@@ -651,15 +699,6 @@ static const struct counter {
 	[COUNTER_PIDS_NOW] = { CGROUP_PIDS, { "pids.current" }, { "pids.current" } },
 };
 
-static uint64_t read_num(int dir, const char *file)
-{
-	char text[64];
-
-	if (fd_read_file(dir, file, text, sizeof(text)) < 0)
-		return 0;
-	return strtoull(text, NULL, 10);
-}
-
 /* The number after `key` in "key value" lines. */
 static uint64_t find_key(const char *text, const char *key)
 {
@@ -714,6 +753,11 @@ void cgroup_open_counters(struct cgroup *g, const struct cgroup_host *h)
 uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h)
 {
 	return g->dir[CGROUP_CPUACCT] < 0 ? 0 : read_counter(g, h, COUNTER_CPU);
+}
+
+int cgroup_cpu_file(const struct cgroup *g)
+{
+	return g->dir[CGROUP_CPUACCT] < 0 ? -1 : g->counter[COUNTER_CPU];
 }
 
 int64_t cgroup_pids_now(const struct cgroup *g, const struct cgroup_host *h)

@@ -106,14 +106,18 @@ int64_t cgroup_pids_now(const struct cgroup *g, const struct cgroup_host *h);
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out);
 /* Sets the highest memory use back to what is used now; false where the kernel cannot. */
 bool cgroup_reset_peaks(const struct cgroup *g, const struct cgroup_host *h);
+/* v1: whether socket buffers have reached their limit since they were last asked about. Asking sets the highest use back. */
+bool cgroup_sockets_full(const struct cgroup *g, const struct cgroup_host *h, uint64_t memory_bytes);
 /* CPU time used so far in nanoseconds; 0 when not known. */
 uint64_t cgroup_cpu_ns(const struct cgroup *g, const struct cgroup_host *h);
+/* The file that cgroup_cpu_ns() reads, opened by cgroup_open_counters(); -1: there is none. Who has it can read the count and nothing else. */
+int cgroup_cpu_file(const struct cgroup *g);
 /* Kills everything in the group by the kernel's own means where there are any. */
 void cgroup_kill(const struct cgroup *g);
 /* Ends and removes what is left of the group `name`; the caller holds its lock. True when there was something. */
 bool cgroup_clear(const struct cgroup_host *h, const char *name);
-/* Whether there is anything of a slot's, somebody's who runs or left: most of the time nobody has to look at each. */
-bool cgroup_leftovers(const struct cgroup_host *h);
+/* Calls `fn` with the name of every slot's group, in use or left behind. A slot comes once for each hierarchy that has a group of it. */
+void cgroup_each_slot(const struct cgroup_host *h, void (*fn)(const char *name, void *ctx), void *ctx);
 /* Removes the folders, waiting up to `wait_ms` for the last process to be gone. 0, or -1 when one stays. */
 int cgroup_remove(struct cgroup *g, const struct cgroup_host *h, unsigned wait_ms);
 

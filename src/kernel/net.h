@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loopback interface of a fresh network namespace. */
+/* Network namespaces: the loopback interface, buffers, and what is in them. */
 #ifndef BELLJAR_KERNEL_NET_H
 #define BELLJAR_KERNEL_NET_H
+
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
 /* Brings `lo` up; needs CAP_NET_ADMIN over the own network namespace. */
 int net_loopback_up(struct err *e);
+/* Sets tcp_rmem and tcp_wmem of the own network namespace to NET_TCP_MEM. Where /proc/sys cannot be written (in some containers), the kernel's own values stay. */
+void net_limit_tcp(void);
+/* What one TCP socket may buffer in each direction: least, first, most. */
+#define NET_TCP_MEM "4096 65536 262144"
+
+/* Sockets of all families in the network namespace of a process; -1: it cannot be told. */
+int64_t net_count_sockets(pid_t pid);
+/* Those of route netlink. Stops counting above `most`. */
+int64_t net_count_netlink(pid_t pid, int64_t most);
 
 #endif

@@ -93,6 +93,11 @@ bool seccomp_is_end(const struct seccomp_event *ev)
 	return ev->arch == AUDIT_ARCH_X86_64 && ev->nr == SYS_kill && (uint32_t)ev->args[1] == SECCOMP_END_SIGNAL;
 }
 
+bool seccomp_is_socket(const struct seccomp_event *ev)
+{
+	return ev->arch == AUDIT_ARCH_X86_64 && ev->nr == SYS_socket;
+}
+
 bool seccomp_is_note(const struct seccomp_event *ev)
 {
 	for (const int *n = seccomp_notes; ev->arch == AUDIT_ARCH_X86_64 && *n >= 0; n++)
@@ -106,6 +111,13 @@ void seccomp_go_on(int listener, const struct seccomp_event *ev)
 	struct seccomp_notif_resp r = { .id = ev->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 
 	/* ENOENT: it died meanwhile. */
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
+}
+
+void seccomp_refuse(int listener, const struct seccomp_event *ev, int error)
+{
+	struct seccomp_notif_resp r = { .id = ev->id, .error = -error };
+
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &r);
 }
 

@@ -65,6 +65,10 @@ void seccomp_go_on(int listener, const struct seccomp_event *ev);
 /* kill() with a signal that does not exist: the caller says that it ends with 0 (src/guest/finish.c, node/preload.js). Its supervisor decides whether that is so. */
 #define SECCOMP_END_SIGNAL 0x626a656eU
 bool seccomp_is_end(const struct seccomp_event *ev);
+/* socket() of another family than UNIX: the supervisor decides by counting (jar/sockets.h). */
+bool seccomp_is_socket(const struct seccomp_event *ev);
+/* The call fails with `error` (ENOBUFS). */
+void seccomp_refuse(int listener, const struct seccomp_event *ev, int error);
 /* A call that is reported for the sake of a seat: its guest's memory will not be used again. It goes on. */
 bool seccomp_is_note(const struct seccomp_event *ev);
 /* Whether its caller still waits: else what was read of that process meanwhile may be another's. */

@@ -15,7 +15,7 @@ WHEN(ioctl, ACT_ALLOW, ARG(1, ~0U, 0x541b)) WHEN(ioctl, ACT_ALLOW, ARG(1, ~0U, 0
 ALLOW(open) ALLOW(openat) ALLOW(openat2) ALLOW(fstat) ALLOW(stat) ALLOW(lstat) ALLOW(newfstatat) ALLOW(statx) ALLOW(access) ALLOW(faccessat)
 ALLOW(faccessat2) ALLOW(readlink) ALLOW(readlinkat) ALLOW(getdents64) ALLOW(fchmod) ALLOW(mkdir) ALLOW(unlink) ALLOW(unlinkat)
 /* Trees of repositories (src/grade/swe_tree.c) */
-ALLOW(mkdirat) ALLOW(symlinkat) ALLOW(utimensat) ALLOW(renameat) ALLOW(fstatfs)
+ALLOW(mkdirat) ALLOW(symlinkat) ALLOW(utimensat) ALLOW(renameat) ALLOW(fstatfs) ALLOW(flock)
 
 /* Memory, but nothing that can be executed */
 WHEN(mmap, ACT_EPERM, ARG(2, 4, 4)) ALLOW(mmap) WHEN(mprotect, ACT_EPERM, ARG(2, 4, 4)) ALLOW(mprotect)

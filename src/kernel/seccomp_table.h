@@ -20,7 +20,7 @@
 
 /* Files */
 ALLOW(access) ALLOW(chdir) ALLOW(chmod) ALLOW(chown) ALLOW(close) ALLOW(close_range) ALLOW(copy_file_range)
-ALLOW(creat) ALLOW(dup) ALLOW(dup2) ALLOW(dup3) ALLOW(faccessat) ALLOW(faccessat2) ALLOW(fadvise64) ALLOW(fallocate)
+ALLOW(creat) ALLOW(dup) ALLOW(dup2) ALLOW(dup3) ALLOW(faccessat) ALLOW(faccessat2) ALLOW(fallocate)
 ALLOW(fchdir) ALLOW(fchmod) ALLOW(fchmodat) ALLOW(fchown) ALLOW(fchownat) ALLOW(fdatasync) ALLOW(fgetxattr)
 ALLOW(flistxattr) ALLOW(flock) ALLOW(fremovexattr) ALLOW(fsetxattr) ALLOW(fstat) ALLOW(fstatfs) ALLOW(fsync)
 ALLOW(ftruncate) ALLOW(futimesat) ALLOW(getcwd) ALLOW(getdents) ALLOW(getdents64) ALLOW(getxattr) ALLOW(lchown)
@@ -34,6 +34,8 @@ ALLOW(unlink) ALLOW(unlinkat) ALLOW(utime) ALLOW(utimensat) ALLOW(utimes) ALLOW(
 ALLOW(inotify_add_watch) ALLOW(inotify_init) ALLOW(inotify_init1) ALLOW(inotify_rm_watch)
 /* A guest may not make the host write its disks back: one jar's sync() would stall all others. */
 ZERO(sync) ZERO(syncfs)
+/* POSIX_FADV_DONTNEED would drop files of the host from its page cache: a guest could evict a program and see later whether anybody ran it. */
+WHEN(fadvise64, ACT_ZERO, ARG(3, ~0U, 4)) ALLOW(fadvise64)
 
 /* mknod: plain files, FIFOs and sockets; device nodes and overlay whiteouts (char 0:0) are closed here too. */
 WHEN(mknod, ACT_ALLOW, ARG(1, 0170000, 0)) WHEN(mknod, ACT_ALLOW, ARG(1, 0170000, 0100000))
@@ -100,22 +102,27 @@ ALLOW(msgctl) ALLOW(msgget) ALLOW(msgrcv) ALLOW(msgsnd) ALLOW(semctl) ALLOW(semg
 ALLOW(shmat) ALLOW(shmctl) ALLOW(shmdt) ALLOW(shmget)
 
 /* Sockets: UNIX; TCP and UDP over IPv4 and IPv6; route netlink (getifaddrs). AF_VSOCK is not namespaced before Linux 7.0;
- * MPTCP walks through Landlock's TCP rules; raw and packet sockets have no use here. */
+ * MPTCP walks through Landlock's TCP rules; raw and packet sockets have no use here.
+ * The supervisor sees every socket that is not a UNIX one (jar/sockets.h): it bounds their number, since the kernel does not charge all of their memory
+ * to the jar, and it knows which network namespaces were never used. */
 ALLOW(accept) ALLOW(accept4) ALLOW(bind) ALLOW(connect) ALLOW(getpeername) ALLOW(getsockname) ALLOW(getsockopt)
 ALLOW(listen) ALLOW(recvfrom) ALLOW(recvmmsg) ALLOW(recvmsg) ALLOW(sendmmsg) ALLOW(sendmsg) ALLOW(sendto)
-ALLOW(setsockopt) ALLOW(shutdown)
+ALLOW(shutdown)
+/* SO_RCVBUF does nothing: unread netlink replies are charged to no cgroup, so a socket keeps the kernel's default. Programs take less than they ask for
+ * anyway, since the kernel cuts it at rmem_max. */
+WHEN(setsockopt, ACT_ZERO, ARG(1, ~0U, 1), ARG(2, ~0U, 8)) ALLOW(setsockopt)
 WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 1))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 2), ARG(1, 0xf, 1), ARG(2, ~0U, 0))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 2), ARG(1, 0xf, 1), ARG(2, ~0U, 6))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 2), ARG(1, 0xf, 2), ARG(2, ~0U, 0))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 2), ARG(1, 0xf, 2), ARG(2, ~0U, 17))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 2), ARG(1, 0xf, 1), ARG(2, ~0U, 0))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 2), ARG(1, 0xf, 1), ARG(2, ~0U, 6))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 2), ARG(1, 0xf, 2), ARG(2, ~0U, 0))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 2), ARG(1, 0xf, 2), ARG(2, ~0U, 17))
 WHEN(socket, ACT_EPROTONOSUPPORT, ARG(0, ~0U, 2))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 10), ARG(1, 0xf, 1), ARG(2, ~0U, 0))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 10), ARG(1, 0xf, 1), ARG(2, ~0U, 6))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 10), ARG(1, 0xf, 2), ARG(2, ~0U, 0))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 10), ARG(1, 0xf, 2), ARG(2, ~0U, 17))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 10), ARG(1, 0xf, 1), ARG(2, ~0U, 0))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 10), ARG(1, 0xf, 1), ARG(2, ~0U, 6))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 10), ARG(1, 0xf, 2), ARG(2, ~0U, 0))
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 10), ARG(1, 0xf, 2), ARG(2, ~0U, 17))
 WHEN(socket, ACT_EPROTONOSUPPORT, ARG(0, ~0U, 10))
-WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 16), ARG(2, ~0U, 0)) OTHER(socket, ACT_EAFNOSUPPORT)
+WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 16), ARG(2, ~0U, 0)) OTHER(socket, ACT_EAFNOSUPPORT)
 WHEN(socketpair, ACT_ALLOW, ARG(0, ~0U, 1)) OTHER(socketpair, ACT_EAFNOSUPPORT)
 
 /* Known and closed. */

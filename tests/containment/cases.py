@@ -147,6 +147,9 @@ CASES = {
     "RE-26": Case("interrupt noise", why=RECORD),
     "RE-27": Case("bombs for tools", ("cgroup_memory",), mode=ROOT_MODE),
     "RE-28": Case("teardown of a big jar", why=RECORD),
+    "RE-29": Case("netlink replies that are not read", ("sockets",)),
+    "RE-30": Case("socket buffers", ("cgroup_sockets,sockets",), mode=ROOT_MODE),
+    "RE-31": Case("pseudo terminals", ("pty_max",)),
 
     "PV-01": Case("ids", why=LAYERS),
     "PV-02": Case("capability sets", ("bounding",)),
@@ -215,6 +218,9 @@ CASES = {
     "MT-16": Case("id guessing", why="the run folder belongs to its user"),
     "MT-17": Case("covert channels", why="accepted and documented"),
     "MT-18": Case("no file of a guest stays", why=BUILT),
+    "MT-19": Case("device nodes of their own", ("devices",), mode=ROOT_MODE, mode_why="an ordinary user may not make device nodes"),
+    "MT-20": Case("network of the run before", why="a network namespace that was used is not used again: nothing to switch off"),
+    "MT-21": Case("the host's page cache", ("seccomp",)),
 
     "OK": Case("what must still work", why="the opposite of a guard"),
 }

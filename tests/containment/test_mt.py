@@ -362,3 +362,86 @@ def test_mt_18_no_file_of_a_guest_stays(jar, a, b):
     r = b.run("--", "/usr/bin/find", "/workspace", "/tmp", "/dev/shm", "/home/guest", "-mindepth", "1", files=False)
     assert r.exit_code == 0 and not r.stdout.strip(), r.told()
     assert not owned()
+
+
+WATCH = """
+import ctypes, os, select, struct, time
+L = ctypes.CDLL(None); fd = L.inotify_init1(os.O_NONBLOCK)
+for n in ('null', 'zero', 'full', 'random', 'urandom'):
+    assert L.inotify_add_watch(fd, b'/dev/' + n.encode(), 0xfff) >= 0, n
+print('watching', flush=True)
+print('events', len(os.read(fd, 65536)) // 16 if select.select([fd], [], [], 2)[0] else 0)
+"""
+
+LOCK = """
+import fcntl
+f = open('/dev/full', 'rb')
+try: fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB); print('free')
+except OSError: print('taken')
+"""
+
+
+def test_mt_19_devices(a, b):
+    """Watches and locks on /dev/full of one jar mean nothing to another jar or the host, and its times cannot be changed."""
+    p = a.start(["--lang", "python", "-c", WATCH], ["-t", "20s"], files=False)
+    time.sleep(1)
+    for _ in range(3):
+        open("/dev/full", "rb").close()
+        b.python("open('/dev/full', 'rb').close(); open('/dev/zero', 'rb').read(1)")
+    r = a.finish(p)
+    assert r.stdout.split() == ["watching", "events", "0"], r.told()
+    p = a.start(["--lang", "python", "-c", LOCK + "import time; time.sleep(2)"], ["-t", "20s"], files=False)
+    time.sleep(1)
+    assert b.python(LOCK).stdout == "free\n"
+    assert subprocess.run(["/usr/bin/python3", "-c", LOCK], capture_output=True, text=True).stdout == "free\n"
+    assert a.finish(p).stdout == "free\n"
+    before = os.stat("/dev/full").st_mtime_ns
+    a.python("import os\ntry: os.utime('/dev/full')\nexcept OSError: pass")
+    assert os.stat("/dev/full").st_mtime_ns == before
+
+
+def test_mt_20_network_of_the_run_before(a):
+    """TIME_WAIT of one run does not reach the next of the same client, nor do the counters of its network namespace."""
+    leave = """
+import socket
+for port in range(8000, 8008):
+    l = socket.socket(); l.bind(('127.0.0.1', port)); l.listen()
+    c = socket.socket(); c.connect(('127.0.0.1', port)); s, _ = l.accept(); s.close(); c.close(); l.close()
+print('left')
+"""
+    look = """
+import socket
+n = 0
+for port in range(8000, 8008):
+    try: socket.socket().bind(('127.0.0.1', port))
+    except OSError: n += 1
+rows = [x.split() for x in open('/proc/self/net/snmp').read().splitlines() if x.startswith('Tcp:')]
+print(n, dict(zip(*rows))['ActiveOpens'])
+"""
+    for _ in range(4):
+        r = a.python(leave)
+        assert r.stdout == "left\n", r.told()
+        r = a.python(look)
+        assert r.stdout == "0 0\n", r.told()
+
+
+def test_mt_21_page_cache(a, tmp_path_factory):
+    """POSIX_FADV_DONTNEED of a guest does not drop the host's pages."""
+    path = "/usr/bin/x86_64-linux-gnu-gdb" if os.path.exists("/usr/bin/x86_64-linux-gnu-gdb") else os.path.realpath("/usr/bin/perl")
+    look = """
+import ctypes, mmap, os, sys
+f = os.open(sys.argv[1], os.O_RDONLY); n = os.fstat(f).st_size
+if len(sys.argv) > 2: os.pread(f, n, 0)
+m = mmap.mmap(f, n, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+pages = (n + 4095) // 4096
+seen = (ctypes.c_ubyte * pages)()
+ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(m))), ctypes.c_size_t(n), seen)
+print(sum(x & 1 for x in seen) * 100 // pages)
+"""
+
+    def resident(*args):
+        return int(subprocess.run(["/usr/bin/python3", "-c", look, path, *args], capture_output=True, text=True, check=True).stdout)
+    if resident("read") < 100:
+        pytest.skip("this host keeps no file in memory")
+    a.python(f"import os\nf = os.open({path!r}, os.O_RDONLY)\nfor _ in range(3): os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED)\nprint('done')")
+    assert resident() >= 90

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """PR: a guest sees, signals and outlives nobody but itself."""
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -121,6 +122,24 @@ def test_pr_08_supervisor_killed(jar, program):
         jar.probe("true").ended("completed", "exited")
         victim += 1
     assert survived <= 1, "more than one process of belljar is of no consequence"
+
+
+@host_root
+@pytest.mark.nored
+def test_pr_08_leftovers_of_any_slot(jar):
+    """The next run removes what a killed keeper left, also under the number of a slot that this run does not use itself."""
+    with jar.live("wait"):
+        first = jarlib.jar_cgroups()
+        with jar.live("wait") as p:
+            second = jarlib.jar_cgroups() - first
+            for pid in [p.pid, *sorted(descendants(p.pid))]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            warm.hurt()
+    jar.probe("true").ended("completed", "exited")
+    if not second:
+        return  # this host has no cgroups to leave
+    assert wait_until(lambda: not second & jarlib.jar_cgroups(), 2.0), second & jarlib.jar_cgroups()
 
 
 def test_pr_09_pdeathsig_off(jar):

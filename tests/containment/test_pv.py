@@ -146,7 +146,7 @@ def test_pv_10_map_helpers(jar, box):
     assert not mark.exists(), mark.read_text()
 
 
-ENV_ALLOWED = {"SANDBOX_MODE", "HOME", "PATH", "LANG", "TMPDIR", "PWD", "SHLVL", "_", "USER", "LOGNAME", "TERM", "LC_CTYPE"}
+ENV_ALLOWED = {"SANDBOX_MODE", "LSAN_OPTIONS", "HOME", "PATH", "LANG", "TMPDIR", "PWD", "SHLVL", "_", "USER", "LOGNAME", "TERM", "LC_CTYPE"}
 
 
 def test_pv_11_environment(jar):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """RE: what a guest uses is counted, bounded and given back, and its neighbour does not notice."""
+import errno
 import contextlib
 import re
 import resource
@@ -256,6 +257,7 @@ def test_re_17_disk_fill(jar, where):
 
 def test_re_17_one_budget(jar):
     code = """
+import errno
 import os
 total = 0
 for d in ('/workspace', '/tmp', '/dev/shm', '/home/guest'):
@@ -359,3 +361,110 @@ def test_re_28_teardown(jar):
     assert r.exit_code == 0, r.told()
     after = start()
     assert after < max(5 * idle, 0.5), f"{after:.3f} s, idle {idle:.3f} s"
+
+
+NETLINK = """
+import socket, struct
+ask = struct.pack('=IHHII', 32, 18, 1, 1, 0) + struct.pack('=BBHiII', 0, 0, 0, 1, 0, 0)  # RTM_GETLINK of lo
+held = []
+try:
+    for _ in range(200):
+        s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        held.append(s)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        s.setblocking(False)
+        for _ in range(400):
+            try: s.send(ask)
+            except OSError: break
+except OSError as e:
+    print(e.errno)
+print(len(held), sum(int(x.split()[4]) for x in open('/proc/self/net/netlink').read().splitlines()[1:]) >> 20)
+"""
+
+
+def test_re_29_netlink(jar):
+    """Unread replies are charged to no cgroup: the number of sockets and the buffer of each are bounded instead."""
+    r = jar.python(NETLINK, opts=["-m", "64M"])
+    r.ended("completed", "exited")
+    lines = r.stdout.split()
+    assert int(lines[-2]) <= 32 + 2 and int(lines[-1]) <= 12, r.told()
+    assert lines[0] == str(errno.ENOBUFS) and "sockets" in r.limits_hit, r.told()
+
+
+@pytest.mark.nored
+def test_re_29_netlink_works(jar):
+    """One socket after the other, as getifaddrs does: there is no bound on how many a program has had."""
+    r = jar.python("import socket\nfor _ in range(150): socket.if_nameindex(); socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).close()\nprint('ok')")
+    assert r.stdout == "ok\n" and r.limits_hit == [], r.told()
+
+
+SOCKETS = """
+import socket, sys, time
+want, kind, held, total = 400 << 20, sys.argv[1] if len(sys.argv) > 1 else KIND, [], 0
+piece = b'x' * 65000
+try:
+    if kind == 'tcp':
+        l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(128)
+    for _ in range(450):
+        if kind == 'udp':
+            a, b = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            b.bind(('127.0.0.1', 0)); a.connect(b.getsockname())
+        else:
+            a = socket.socket(); a.connect(l.getsockname()); b, _ = l.accept()
+        held += [a, b]
+        for s in (a, b):
+            s.setblocking(False)
+            try:
+                for _ in range(40): s.send(piece)
+            except OSError: pass
+except OSError as e:
+    print('stopped', e.errno)
+mem = {x.split()[0]: int(x.split()[-1]) for x in open('/proc/self/net/sockstat').read().splitlines() if ' mem ' in x}
+print('pages', mem['TCP:'] + mem['UDP:'], flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+def test_re_30_socket_buffers(jar, kind):
+    """sockstat counts the pages of the whole host: what other programs use is a few hundred."""
+    def pages():
+        return sum(int(x.split()[-1]) for x in Path("/proc/net/sockstat").read_text().splitlines() if " mem " in x)
+    before = pages()
+    r = jar.python(f"KIND = {kind!r}\n" + SOCKETS, opts=["-m", "64M", "--nofile", "1024", "-t", "30s"])
+    if r.status == "killed":
+        r.ended("killed", "memory")  # cgroup v2 charges them to the memory limit itself
+        return
+    r.ended("completed", "exited")
+    used = (number(r, "pages") - before) * 4096
+    assert used <= 96 << 20, r.told()
+    assert "sockets" in r.limits_hit, r.told()
+
+
+@pytest.mark.nored
+def test_re_30_a_server_works(jar):
+    """200 connections at once, each with an answer of 100 KB, stay below every bound."""
+    r = jar.python("""
+import socket, threading
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(300)
+def serve():
+    for _ in range(200):
+        c, _ = l.accept(); threading.Thread(target=lambda c=c: (c.recv(1), c.sendall(b'y' * 100000), c.close())).start()
+threading.Thread(target=serve, daemon=True).start()
+cs = [socket.create_connection(l.getsockname()) for _ in range(200)]
+n = 0
+for c in cs:
+    c.send(b'x')
+    while True:
+        d = c.recv(65536)
+        if not d: break
+        n += len(d)
+print(n)
+""", opts=["--pids", "256"])
+    assert r.stdout == "20000000\n" and "sockets" not in r.limits_hit, r.told()
+
+
+def test_re_31_ptys(jar):
+    """The kernel has about 3,000 for all jars together."""
+    with jar.live(opts=["--nofile", "1024"]):
+        r = jar.python("import os\nn = 0\ntry:\n    while n < 200: os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY); n += 1\nexcept OSError: pass\nprint('ptys', n)", opts=["--nofile", "1024"])
+        assert number(r, "ptys") == 32, r.told()

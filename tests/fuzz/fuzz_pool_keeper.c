@@ -74,11 +74,11 @@ static int fuzz_slot_claim(struct slot *out, const char *dir, struct err *e)
 	return 0;
 }
 
-static int fuzz_u1_start(struct u1 *out, const struct slot *slots, unsigned count, int cgroup, u1_main *run, struct err *e)
+static int fuzz_u1_start(struct u1 *out, const struct slot *slots, unsigned count, int cgroup, int devices, u1_main *run, struct err *e)
 {
 	int sock[2];
 
-	(void)count, (void)cgroup, (void)run, (void)e;
+	(void)count, (void)cgroup, (void)devices, (void)run, (void)e;
 	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) == 0);
 	out->sock = sock[0];
 	out->pid = be_born();
@@ -114,9 +114,9 @@ static void fuzz_host_open(struct cgroup_host *h)
 		h->ctl[c].parent = h->ctl[c].same = -1;
 }
 
-static int fuzz_each_free(const char *dir, void (*fn)(const char *, void *), void *ctx, struct err *e)
+static unsigned fuzz_slot_scrub(const char *dir, const struct cgroup_host *h)
 {
-	(void)dir, (void)fn, (void)ctx, (void)e;
+	(void)dir, (void)h;
 	return 0;
 }
 
@@ -141,7 +141,7 @@ void scan_jar(pid_t guest, struct scan *out)
 #define waitid	       fuzz_waitid
 #define fd_recv_from   fuzz_recv_from
 #define slot_claim     fuzz_slot_claim
-#define slot_each_free fuzz_each_free
+#define slot_scrub     fuzz_slot_scrub
 #define u1_start       fuzz_u1_start
 #define u1_stop	       fuzz_u1_stop
 #define spawn_keeper   fuzz_spawn_keeper

@@ -231,7 +231,14 @@ TEST(what_cannot_go_in)
 	assert_int_equal(feeder_add_path(&feeder, "/dev/null", "x", "--file", &err), -1);
 	assert_int_equal(mkfifoat(data.fd, "workspace/fifo", 0600), 0);
 	snprintf(path, sizeof(path), "%s/workspace", data.path);
+	/* A folder goes in without it. */
+	assert_int_equal(feeder_add_path(&feeder, path, "x", "--file", &err), 0);
+	assert_string_equal(feeder.skipped->name, "x/fifo");
+	assert_null(feeder.skipped->next);
+	assert_int_equal(symlinkat("workspace", data.fd, "link"), 0);
+	snprintf(path, sizeof(path), "%s/link/", data.path);
 	assert_int_equal(feeder_add_path(&feeder, path, "x", "--file", &err), -1);
+	assert_non_null(strstr(err.msg, "symlink"));
 	feeder_done(&feeder);
 }
 

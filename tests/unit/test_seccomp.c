@@ -94,7 +94,7 @@ static const char *name_of(uint32_t verdict)
 	case SECCOMP_RET_ALLOW:
 		return "allow";
 	case SECCOMP_RET_USER_NOTIF:
-		return "kill";
+		return "notify";
 	case SECCOMP_RET_ERRNO | EPERM:
 		return "EPERM";
 	case SECCOMP_RET_ERRNO | ENOSYS:
@@ -223,6 +223,7 @@ static const struct {
 #define RULE(name, arg, ...) { SYS_##name, #name, arg, { __VA_ARGS__ }, sizeof((uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t) }
 	RULE(clone, 0, 0, 17, 0x100, 0x8000, 0x10000, 0x20000, 0x80, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
 	     0x3d0f00, 0x1200011, 0x7e028000, 0xffffffff),
+	RULE(fadvise64, 3, 0, 1, 2, 3, 4, 5, 6, 0xffffffff),
 	RULE(fcntl, 1, 0, 1, 2, 3, 4, 8, 1023, 1024, 1025, 1026, 1027, 1030, 1033, 1036),
 	RULE(ioctl, 1, 0, 0x5401, 0x5410, 0x5411, 0x5412, 0x5413, 0x541b, 0x541c, 0x541d, 0x541e, 0x5421, 0x5422, 0x5423, 0x5424, 0x40046602,
 	     0x40086602, 0x40087602, 0x401c5820, 0x80086601, 0x40049409, 0x5450, 0x5451),
@@ -236,6 +237,8 @@ static const struct {
 	RULE(prlimit64, 1, 0, 3, 4, 5, 7, 15, 16, 0xffffffff),
 	RULE(prlimit64, 2, 0, 1, 4),
 	RULE(setrlimit, 0, 0, 3, 4, 5, 7, 15, 16, 0xffffffff),
+	RULE(setsockopt, 1, 0, 1, 6, 17, 0xffffffff),
+	RULE(setsockopt, 2, 0, 7, 8, 9, 33, 0xffffffff),
 	RULE(socket, 0, 0, 1, 2, 3, 4, 5, 9, 10, 15, 16, 17, 21, 29, 31, 37, 38, 40, 44, 45, 0x7fffffff, 0xffffffff),
 	RULE(socketpair, 0, 0, 1, 2, 10, 16, 17, 38, 40, 0x7fffffff, 0xffffffff),
 #undef RULE
@@ -256,15 +259,25 @@ static void add_rules(struct buf *b)
 			for (size_t p = 0; p < COUNT(pointers); p++)
 				buf_fmt(b, "prlimit64 %llu,%llu,0x%llx %s\n", (unsigned long long)pid, (unsigned long long)what, (unsigned long long)pointers[p],
 					name_of(ask(AUDIT_ARCH_X86_64, SYS_prlimit64, (uint64_t[6]){ pid, what, pointers[p] })));
-	/* Sockets by all three arguments: what is allowed, in full. */
+	/* Options of sockets that do not reach the kernel. */
+	for (uint64_t level = 0; level < 300; level++)
+		for (uint64_t option = 0; option < 100; option++) {
+			uint32_t v = ask(AUDIT_ARCH_X86_64, SYS_setsockopt, (uint64_t[6]){ 3, level, option });
+
+			if (v != SECCOMP_RET_ALLOW)
+				buf_fmt(b, "setsockopt %llu,%llu %s\n", (unsigned long long)level, (unsigned long long)option, name_of(v));
+		}
+	/* Sockets by all three arguments: what is not refused, in full. */
 	for (uint64_t domain = 0; domain < 64; domain++)
 		for (uint64_t type = 0; type < 16; type++)
 			for (uint64_t protocol = 0; protocol < 300; protocol++) {
 				uint64_t args[6] = { domain, type, protocol };
 
-				if (domain != 1 && ask(AUDIT_ARCH_X86_64, SYS_socket, args) == SECCOMP_RET_ALLOW)
-					buf_fmt(b, "socket %llu,%llu,%llu allow\n", (unsigned long long)domain, (unsigned long long)type,
-						(unsigned long long)protocol);
+				uint32_t v = ask(AUDIT_ARCH_X86_64, SYS_socket, args);
+
+				if (domain != 1 && (v == SECCOMP_RET_ALLOW || v == SECCOMP_RET_USER_NOTIF))
+					buf_fmt(b, "socket %llu,%llu,%llu %s\n", (unsigned long long)domain, (unsigned long long)type,
+						(unsigned long long)protocol, name_of(v));
 			}
 }
 
