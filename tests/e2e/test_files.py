@@ -42,13 +42,22 @@ def test_folder_with_slash_and_renamed(put, box):
     assert jar("--file", f"{box}/tree:x/y", "--", "cat", "x/y/a").ok()["stdout"] == "1"
 
 
-def test_symlinks_stay_links_and_the_named_source_is_followed(put, box):
+def test_symlinks_stay_links(put, box):
     put("tree/real", "1")
     os.symlink("real", box / "tree" / "link")
     os.symlink("/etc/hostname", box / "tree" / "away")
-    os.symlink("tree/real", box / "named")
-    c = bash("readlink tree/link tree/away; cat tree/link named; test -L named || echo plain", "--file", box / "tree", "--file", box / "named").ok()
-    assert c["stdout"] == "real\n/etc/hostname\n11plain\n"
+    c = bash("readlink tree/link tree/away; cat tree/link", "--file", box / "tree").ok()
+    assert c["stdout"] == "real\n/etc/hostname\n1"
+
+
+@pytest.mark.parametrize("target,end", [("secret", ""), ("tree", ""), ("tree", "/"), ("no-such", "")])
+def test_a_symlink_that_is_named_is_not_followed(target, end, put, box):
+    """In a folder that is another's (a cloned repository) a data file may be a link to what the caller may read."""
+    put("secret", "host secret"), put("tree/f", "host secret")
+    os.symlink(target, box / "data")
+    for name in (":x", ""):
+        c = run("run", "--file", f"{box}/data{end}{name}", "--", "sh", "-c", "cat x x/f data data/f")
+        assert c.rc == 125 and c.out == b"" and "--file" in c.stderr and ("symlink" in c.stderr or target == "no-such"), str(c)
 
 
 def test_a_link_in_a_folder_is_never_followed_on_the_host(put, box):
@@ -133,12 +142,13 @@ def test_more_files_than_inodes_is_refused(box):
 
 
 @pytest.mark.parametrize("make,word", [(os.mkfifo, "FIFO"), (lambda p: socket.socket(socket.AF_UNIX).bind(str(p)), "socket")])
-def test_special_files_are_refused(make, word, box):
-    (box / "tree").mkdir()
+def test_special_files_are_refused_by_name_and_left_out_of_folders(make, word, put, box):
+    put("tree/plain", "plain")
     make(box / "tree" / "x")
-    for path in (box / "tree", box / "tree" / "x"):
-        c = run("run", "--file", path, "--", "echo", "started", timeout=20)
-        assert c.rc == 125 and c.out == b"" and "--file" in c.stderr and str(box / "tree" / "x") in c.stderr, str(c)
+    c = run("run", "--file", box / "tree" / "x", "--", "echo", "started", timeout=20)
+    assert c.rc == 125 and c.out == b"" and "--file" in c.stderr and str(box / "tree" / "x") in c.stderr and word in c.stderr, str(c)
+    c = jar("--file", box / "tree", "--", "ls", "tree").ok()
+    assert c["stdout"] == "plain\n" and [f["path"] for f in c["files"]] == ["tree/x"] and word in c["files"][0]["refused"], str(c)
 
 
 @pytest.mark.parametrize("dst", ["../x", "/etc/x", "a/../../x", "..", ".", "a//b", "", "/"])
