@@ -180,7 +180,7 @@ static int unknown(const struct opt_cmd *cmd, const char *word, struct err *e)
 }
 
 /* One option at argv[*i]; takes its value from the same or the next word. */
-static int parse_one(const struct opt_cmd *cmd, int argc, char **argv, int *i, void *dst, struct arena *a,
+static int parse_one(const struct opt_cmd *cmd, int argc, char **argv, int *i, void *dst, struct opt_rest *rest, struct arena *a,
 		     struct err *e)
 {
 	char *word = argv[*i], *value = NULL, shown[72];
@@ -200,6 +200,8 @@ static int parse_one(const struct opt_cmd *cmd, int argc, char **argv, int *i, v
 	if (!o)
 		return unknown(cmd, word, e);
 	snprintf(shown, sizeof(shown), "--%s", o->name);
+	if (o - cmd->opts < OPT_ROWS_MAX)
+		rest->seen[o - cmd->opts] = true;
 	if (o->kind == OPT_FLAG) {
 		if (value && word[1] != '-')
 			return unknown(cmd, word, e);
@@ -229,7 +231,7 @@ int opt_parse(const struct opt_cmd *cmd, int argc, char **argv, void *dst, struc
 			continue;
 		}
 		if (argv[i][0] == '-' && argv[i][1]) {
-			if (parse_one(cmd, argc, argv, &i, dst, a, e) < 0)
+			if (parse_one(cmd, argc, argv, &i, dst, rest, a, e) < 0)
 				return -1;
 		} else {
 			strlist_add(a, &rest->words, argv[i]);

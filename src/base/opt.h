@@ -51,11 +51,14 @@ struct opt_cmd {
 	const struct opt *opts;
 };
 
+#define OPT_ROWS_MAX 96
+
 struct opt_rest {
 	struct strlist words; /* not options */
 	struct strlist after; /* after "--" */
 	bool dashes;	      /* there was a "--" */
 	bool help;	      /* --help was asked for */
+	bool seen[OPT_ROWS_MAX]; /* by row: the command line has it */
 };
 
 /* Sets one row from text. The error names the option as `shown` ("--memory", "BELLJAR_MEMORY", "config: memory"). */
@@ -63,7 +66,7 @@ int opt_set(const struct opt *o, void *dst, const char *text, const char *shown,
 int opt_check(const struct opt *o, uint64_t value, const char *shown, struct err *e);
 /* Sets the defaults of all rows. */
 void opt_defaults(const struct opt *opts, void *dst, struct arena *a);
-/* Parses a command line (argv[0] is the subcommand). `seen`, when given, is called for every option that was set. */
+/* Parses a command line (argv[0] is the subcommand). */
 int opt_parse(const struct opt_cmd *cmd, int argc, char **argv, void *dst, struct opt_rest *rest, struct arena *a,
 	      struct err *e);
 /* The number of a word among "a|b|c"; -1 when it is none of them. */

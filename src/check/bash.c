@@ -89,11 +89,16 @@ static void ansi_c(struct scan *s, struct value *out, const char *p, size_t len)
 				v = v * 16 + (unsigned)h;
 			}
 			i += k - 1;
+			/* A NUL ends it. */
+			if (!v && k > 1)
+				break;
 			text[n++] = v < 0x80 ? (char)v : '?';
 		} else if (p[i] >= '0' && p[i] <= '7') {
 			for (k = 0; k < 3 && i + k < len && p[i + k] >= '0' && p[i + k] <= '7'; k++)
 				v = v * 8 + (unsigned)(p[i + k] - '0');
 			i += k - 1;
+			if (!(v & 0xff))
+				break;
 			text[n++] = (char)v;
 		} else {
 			hit = p[i] ? strchr(from, p[i]) : NULL;
@@ -449,8 +454,15 @@ static void scan_inner(struct scan *s, const struct value *v, uint32_t start, ui
 		in.at_end = s->depth ? s->at_end : end;
 		in.bytes_left = s->bytes_left / 2;
 		in.steps_left = s->steps_left / 2;
+		bool was_broken = in.tree.broken;
+
 		if (in.tree.state == TREE_WHOLE && in.tree.count)
 			scan_bash(&in);
+		if (in.tree.broken && !was_broken && !s->tree.broken) {
+			s->tree.broken = true;
+			s->tree.broken_at = in.at_start;
+			s->tree.broken_end = in.at_end;
+		}
 		s->steps_left -= s->steps_left / 2 - in.steps_left;
 		s->bytes_left -= s->bytes_left / 2 - in.bytes_left;
 		scan_done(&in);
@@ -649,10 +661,55 @@ static void find_functions(struct scan *s)
 	}
 }
 
+/* ---- lines that go on ---- */
+
+static bool is_in_word(char c)
+{
+	return !strchr(" \t\r\n;&|()<>", c) && c;
+}
+
+/* Text that is no code, and in which a backslash before a line's end is dealt with elsewhere, or is none. */
+static bool is_text(const struct node *n)
+{
+	return n->kind == K_raw_string || n->kind == K_ansi_c_string || n->kind == K_comment || n->kind == K_string_content || n->kind == K_heredoc_content ||
+	       (n->kind == K_heredoc_body && n->first == NO_NODE);
+}
+
+/* bash takes a backslash and a line's end away before it looks for words; the grammar takes them for a blank, and sees two words where there is one. */
+static void find_joined(struct scan *s)
+{
+	const char *text = s->tree.text, *p = text;
+	size_t len = s->tree.len;
+	uint8_t *quoted = NULL;
+
+	while (!s->tree.broken && (p = memmem(p, len - (size_t)(p - text), "\\\n", 2))) {
+		size_t at = (size_t)(p - text), slashes = 1;
+
+		p++;
+		while (slashes <= at && text[at - slashes] == '\\')
+			slashes++;
+		if (slashes % 2 == 0 || !at || at + 2 >= len || !is_in_word(text[at - 1]) || !is_in_word(text[at + 2]))
+			continue;
+		if (!quoted) {
+			quoted = arena_alloc(s->arena, len + 1);
+			memset(quoted, 0, len + 1);
+			for (uint32_t i = 0; i < s->tree.count; i++)
+				if (is_text(node_at(s, i)))
+					memset(quoted + node_at(s, i)->start, 1, node_at(s, i)->end - node_at(s, i)->start);
+		}
+		if (quoted[at])
+			continue;
+		s->tree.broken = true;
+		s->tree.broken_at = (uint32_t)at;
+		s->tree.broken_end = (uint32_t)at + 1;
+	}
+}
+
 void scan_bash(struct scan *s)
 {
 	struct words w;
 
+	find_joined(s);
 	scope_new(s, NO_SCOPE, SCOPE_MODULE);
 	scope_new(s, NO_SCOPE, SCOPE_FUNCTION); /* the names of functions are a world of their own */
 	find_functions(s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "check/decode.h"
 #include "check/scan.h"
 
 #define LINE_SHOWN 160 /* characters of a line that a finding shows */
@@ -78,6 +79,9 @@ void check_add(struct check_result *out, const char *rule, bool error, const cha
 {
 	struct check_finding *f;
 
+	/* A place in a text that was decoded may lie past the end of the one that came in. */
+	start = start < len ? start : (uint32_t)len;
+	end = end < len ? end : (uint32_t)len;
 	for (size_t i = 0; i < out->count; i++)
 		if (out->list[i].start == start && out->list[i].file == file && strcmp(out->list[i].rule, rule) == 0) {
 			if (error && !out->list[i].error) {
@@ -126,11 +130,16 @@ void check_text(enum check_language l, const struct check_rules *rules, const st
 		[CHECK_PYTHON] = scan_python, [CHECK_BASH] = scan_bash, [CHECK_JAVASCRIPT] = scan_javascript
 	};
 	size_t before = out->count;
+	struct decoded d;
 	struct scan s;
 
 	if (!walks[l])
 		return;
-	scan_init(&s, l, text, len);
+	/* One that is too large is not looked at in any encoding. */
+	d = len > TREE_TEXT_MAX ? (struct decoded){ .text = text, .len = len } : decode_text(l, text, len, file != NULL, a);
+	if (d.why)
+		check_add(out, "encoding", true, d.why, NULL, file, text, len, d.at, d.end, a);
+	scan_init(&s, l, d.text, d.len);
 	s.rules = rules;
 	s.modules = modules ? modules : &any_module;
 	s.file = file;

@@ -8,7 +8,7 @@
 
 /* What a request says of imports. */
 struct check_modules {
-	const struct strlist *allow, *deny; /* an empty `allow`: all */
+	const struct strlist *allow, *allow_too, *deny; /* an empty `allow`: all; of two that are not, both hold */
 	bool none;			    /* no imports at all */
 };
 

@@ -171,18 +171,23 @@ static void add_module(struct scan *s, const struct value *names, struct value *
 	}
 }
 
-static void decode_string(struct scan *s, uint32_t i, struct value *out)
+/* A backslash stands before a line's end, which goes with it: its length, or 0. */
+static size_t line_end(const char *p, const char *end)
 {
-	uint32_t len;
-	const char *p = node_text(s, i, &len), *end;
+	if (*p == '\r')
+		return end - p > 1 && p[1] == '\n' ? 2 : 1;
+	if (end - p >= 3 && memcmp(p, "\xe2\x80", 2) == 0 && (p[2] == '\xa8' || p[2] == '\xa9'))
+		return 3;
+	return *p == '\n';
+}
+
+/* Constant text with its escapes resolved. */
+static void decode(struct scan *s, const char *p, size_t len, struct value *out)
+{
+	const char *end = p + len;
 	char *text;
 	size_t n = 0;
 
-	if (len < 2 || node_at(s, i)->kind != K_string)
-		return;
-	p++;
-	len -= 2;
-	end = p + len;
 	if (!memchr(p, '\\', len)) {
 		value_add(out, ATOM_STR, p, len);
 		return;
@@ -216,14 +221,30 @@ static void decode_string(struct scan *s, uint32_t i, struct value *out)
 			text[n++] = v < 0x80 ? (char)v : '?';
 			continue;
 		}
-		if (*p == '\n') {
-			p++;
+		if (line_end(p, end)) {
+			p += line_end(p, end);
+			continue;
+		}
+		if (*p >= '0' && *p <= '7') {
+			for (digits = 0; digits < (*p <= '3' ? 3U : 2U) && p + digits < end && p[digits] >= '0' && p[digits] <= '7'; digits++)
+				v = v * 8 + (unsigned)(p[digits] - '0');
+			p += digits;
+			text[n++] = v < 0x80 ? (char)v : '?';
 			continue;
 		}
 		text[n++] = *p == 'n' ? '\n' : *p == 't' ? '\t' : *p == 'r' ? '\r' : *p;
 		p++;
 	}
 	value_add(out, ATOM_STR, text, n);
+}
+
+static void decode_string(struct scan *s, uint32_t i, struct value *out)
+{
+	uint32_t len;
+	const char *p = node_text(s, i, &len);
+
+	if (len >= 2 && node_at(s, i)->kind == K_string)
+		decode(s, p + 1, len - 2, out);
 }
 
 static void eval_template(struct scan *s, uint32_t i, struct value *out)
@@ -238,7 +259,7 @@ static void eval_template(struct scan *s, uint32_t i, struct value *out)
 		if (c != NO_NODE && node_at(s, c)->kind != K_template_substitution)
 			continue;
 		if (stop >= at)
-			value_add(&part, ATOM_STR, s->tree.text + at, stop - at);
+			decode(s, s->tree.text + at, stop - at, &part);
 		value_concat(s, &next, out, &part);
 		*out = next;
 		if (c == NO_NODE)
@@ -829,8 +850,57 @@ static void tell(struct scan *s, uint32_t i)
 	}
 }
 
+/* ---- comments of HTML ---- */
+
+/* Text in which nothing is code, as the grammar sees it. */
+static bool is_quoted(uint8_t kind)
+{
+	return kind == K_string || kind == K_string_fragment || kind == K_comment || kind == K_html_comment || kind == K_regex || kind == K_jsx_text || kind == K_hash_bang_line;
+}
+
+/* "-->" begins a comment where nothing but blanks and comments stands before it on its line. */
+static bool begins_line(const char *text, size_t at)
+{
+	while (at && (text[at - 1] == ' ' || text[at - 1] == '\t' || text[at - 1] == '\v' || text[at - 1] == '\f'))
+		at--;
+	/* Other blanks and line ends are no ASCII: one of them will do. */
+	return !at || text[at - 1] == '\n' || text[at - 1] == '\r' || (unsigned char)text[at - 1] >= 0x80 || (at > 1 && text[at - 1] == '/' && text[at - 2] == '*');
+}
+
+/*
+ * Scripts may have the comments of HTML, "<!--" and "-->" to the end of a line. Where the grammar takes them for operators (x\n<!--`), it goes on with the
+ * rest of the line as code, and what it sees after that is not what runs.
+ */
+static void find_html(struct scan *s)
+{
+	const char *text = s->tree.text, *p = text;
+	size_t len = s->tree.len;
+	uint8_t *quoted;
+
+	if (s->tree.broken || (!memmem(text, len, "<!--", 4) && !memmem(text, len, "-->", 3)))
+		return;
+	quoted = arena_alloc(s->arena, len + 1);
+	memset(quoted, 0, len + 1);
+	for (uint32_t i = 0; i < s->tree.count; i++)
+		if (is_quoted(node_at(s, i)->kind))
+			memset(quoted + node_at(s, i)->start, 1, node_at(s, i)->end - node_at(s, i)->start);
+	while ((p = memmem(p, len - (size_t)(p - text), "--", 2))) {
+		size_t at = (size_t)(p - text);
+		bool open = at >= 2 && p[-1] == '!' && p[-2] == '<', close = at + 2 < len && p[2] == '>' && begins_line(text, at);
+
+		p++;
+		if (!(open || close) || quoted[at])
+			continue;
+		s->tree.broken = true;
+		s->tree.broken_at = (uint32_t)(open ? at - 2 : at);
+		s->tree.broken_end = (uint32_t)at + 2;
+		return;
+	}
+}
+
 void scan_javascript(struct scan *s)
 {
+	find_html(s);
 	find_scopes(s);
 	declare_names(s);
 	for (int round = 0; round < 4; round++) {

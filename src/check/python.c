@@ -349,10 +349,13 @@ static void decode(struct scan *s, struct value *out, const char *p, size_t len,
 			continue;
 		}
 		p++;
-		if (*p == '\n') {
-			p++;
+		if (*p == '\n' || (*p == '\r' && p + 1 < end && p[1] == '\n')) {
+			p += *p == '\r' ? 2 : 1;
 			continue;
 		}
+		/* A character by its name: which one is Python's to know, so the text is no constant here. */
+		if (*p == 'N' && p + 1 < end && p[1] == '{')
+			return;
 		c = escape_of(p, end, &used);
 		if (c < 0)
 			text[n++] = '\\';

@@ -433,6 +433,11 @@ static void found_module(struct scan *s, const char *rule, const char *message, 
 	check_add(s->out, rule, true, message, NULL, s->file, s->whole, s->whole_len, start, end, s->arena);
 }
 
+static bool is_left_out(const struct strlist *allow, const char *name, size_t len, const char *full, size_t full_len)
+{
+	return allow && allow->n && name[0] != '.' && !list_covers(allow, name, len) && !list_covers(allow, full, full_len);
+}
+
 /* What the request itself says of a module. `full` is the module with what is taken of it. */
 static void check_lists(struct scan *s, const char *name, size_t len, const char *full, size_t full_len, uint32_t start, uint32_t end)
 {
@@ -442,7 +447,7 @@ static void check_lists(struct scan *s, const char *name, size_t len, const char
 		found_module(s, "import", "this request allows no imports", start, end);
 	else if (list_covers(m->deny, name, len) || list_covers(m->deny, full, full_len))
 		found_module(s, "module", arena_fmt(s->arena, "the module %.*s is denied by the request", (int)(full_len < 80 ? full_len : 80), full), start, end);
-	else if (m->allow && m->allow->n && name[0] != '.' && !list_covers(m->allow, name, len) && !list_covers(m->allow, full, full_len))
+	else if (is_left_out(m->allow, name, len, full, full_len) || is_left_out(m->allow_too, name, len, full, full_len))
 		found_module(s, "module", arena_fmt(s->arena, "the module %.*s is not among those that the request allows", (int)(len < 80 ? len : 80), name), start, end);
 }
 
@@ -480,7 +485,7 @@ void scan_import_unknown(struct scan *s, uint32_t start, uint32_t end)
 
 	if (m->none)
 		found_module(s, "import", "this request allows no imports", start, end);
-	else if ((m->allow && m->allow->n) || (m->deny && m->deny->n))
+	else if ((m->allow && m->allow->n) || (m->allow_too && m->allow_too->n) || (m->deny && m->deny->n))
 		found_module(s, "module", "the name of this module is computed, and the request has a list of modules", start, end);
 }
 

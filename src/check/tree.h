@@ -26,7 +26,7 @@
 	K(augmented_assignment_expression) K(await_expression) K(arrow_function) K(function_expression) K(function_declaration) \
 	K(generator_function) K(generator_function_declaration) K(method_definition) K(class_declaration) K(class) K(formal_parameters) \
 	K(statement_block) K(catch_clause) K(for_in_statement) K(array) K(object) K(spread_element) K(number) K(this) K(class_static_block) K(field_definition) \
-	K(unary_expression) K(computed_property_name) K(meta_property) K(yield_expression) K(class_heritage) \
+	K(unary_expression) K(computed_property_name) K(meta_property) K(yield_expression) K(class_heritage) K(html_comment) K(regex) K(jsx_text) K(hash_bang_line) \
 	/* bash */ \
 	K(command) K(command_name) K(word) K(raw_string) K(ansi_c_string) K(concatenation) K(simple_expansion) K(expansion) K(variable_name) \
 	K(special_variable_name) K(command_substitution) K(process_substitution) K(variable_assignment) K(file_redirect) K(heredoc_redirect) K(heredoc_body) K(heredoc_start) \

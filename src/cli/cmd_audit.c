@@ -327,8 +327,9 @@ static int audit_code(struct audit *a, struct err *e)
 	rc = store_code(&a->store, hash, &code, e);
 	if (rc) {
 		if (rc > 0)
-			fprintf(stderr, "the code was not kept, only its hash (--no-keep-code)\n");
-		return rc;
+			fprintf(stderr, rc == 2 ? "the code was removed for room, only its hash is there (receipts.code-max-size, docs/receipts.md)\n"
+						: "the code was not kept, only its hash (--no-keep-code)\n");
+		return rc > 0 ? 1 : rc;
 	}
 	digest_of(code.data ? code.data : "", code.len, really);
 	if (memcmp(hash, really, DIGEST_SIZE) != 0)
@@ -551,7 +552,7 @@ static int verify_rows(struct verify *v, struct audit *a, struct err *e)
 /* What is kept under a hash has it, and what a receipt says is kept is there. */
 static int verify_code(struct verify *v, struct audit *a, struct err *e)
 {
-	sqlite3_stmt *st = store_prepare(&a->store, "SELECT hash FROM code", e);
+	sqlite3_stmt *st = store_prepare(&a->store, "SELECT hash FROM code WHERE form <> 2", e);
 	int step;
 
 	if (!st)

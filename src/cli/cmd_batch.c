@@ -55,7 +55,8 @@ const struct opt_cmd cmd_batch_opts = {
 	.name = "batch",
 	.summary = "run many requests: one JSON object a line in, one result a line out",
 	.usage = "  belljar batch [OPTIONS] FILE.jsonl | -",
-	.details = "A line is a request object (docs/batch.md); limits given as options hold for lines that do not say their own.\n"
+	.details = "A line is a request object (docs/batch.md); what options, environment and files set holds for lines that do\n"
+		   "not say their own, and no line goes past it (docs/operator.md).\n"
 		   "Exit status: 0 all lines were run, whatever became of them; 1 some line was bad or could not be run; 2 usage;\n"
 		   "125 belljar failed; 130 stopped by a signal.",
 	.words = true,
@@ -158,7 +159,7 @@ static int open_store(struct batch_setup *s, const struct batch_options *o, stru
 {
 	struct ledger_setup l;
 
-	if (pooled_store(&l, &o->req, &s->store_error, o->quiet, e) < 0)
+	if (pooled_store(&l, &o->req, &s->store_error, e) < 0)
 		return -1;
 	s->store = l.store;
 	s->audit = l.mode;
@@ -178,11 +179,13 @@ static int check_options(const struct batch_options *o, const struct opt_rest *r
 	return 0;
 }
 
-static int prepare(struct batch_setup *s, struct batch_options *o, const struct config *c, const struct opt_rest *rest, struct pooled *p,
+static int prepare(struct batch_setup *s, struct batch_options *o, const struct config *c, struct ceiling *ceiling, const struct opt_rest *rest, struct pooled *p,
 		   struct arena *a, struct err *e)
 {
 	s->defaults = &o->req;
 	s->config = c;
+	config_ceiling(c, &o->req, &cmd_batch_opts, rest, ceiling);
+	s->ceiling = ceiling;
 	s->files_from = &o->files_from;
 	s->queue = (size_t)o->queue;
 	s->unordered = o->unordered;
@@ -219,7 +222,8 @@ static bool prepare_tests(struct test_lines *t, struct batch_options *o, int arg
 
 int cmd_batch(int argc, char **argv)
 {
-	static struct batch_options o, o_tests;
+	static struct batch_options o, o_tests, before;
+	static struct ceiling ceiling;
 	static struct test_lines tests;
 	static struct batch_kind kinds[2];
 	static struct batch_setup setup;
@@ -240,13 +244,18 @@ int cmd_batch(int argc, char **argv)
 		goto out;
 	}
 	request_configured(&o.req);
-	o_tests = o;
+	o_tests = before = o;
 	if (cli_parse(&cmd_batch_opts, argc, argv, &o, &rest, &arena, &status) || prepare_tests(&tests, &o_tests, argc, argv, &arena, &status))
 		goto out;
+	if (config_hold(&config, &before.req, &o.req, &arena, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
+	tests.ceiling = &ceiling;
 	kinds[0] = test_lines_kind(&tests, &o_tests.req);
 	setup.kinds = kinds;
 	setup.keeper = pooled_keeper(&pooled, &e);
-	if (setup.keeper < 0 || prepare(&setup, &o, &config, &rest, &pooled, &arena, &e) < 0) {
+	if (setup.keeper < 0 || prepare(&setup, &o, &config, &ceiling, &rest, &pooled, &arena, &e) < 0) {
 		status = cli_error(&e);
 		goto out;
 	}

@@ -38,7 +38,7 @@ static const struct opt check_opts[] = {
 	{ "no-syntax", 'S', NULL, NULL, OPT_FLAG, AT(no_syntax), NULL, 0, 0, 0, "do not ask the language itself (which takes a jar for each file)" },
 	{ "list", 0, NULL, NULL, OPT_FLAG, AT(list), NULL, 0, 0, 0, "show the sets and the rules" },
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print one object and nothing else" },
-	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "only the exit status" },
+	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "only the exit status, and errors of belljar" },
 	{ "bench", 0, "N", NULL, OPT_U64, AT(bench), NULL, 1, 1000000, 0, "check each file N times and print how long one took (needs no jar)" },
 	{ .name = NULL },
 };
@@ -174,6 +174,10 @@ static void report(struct check_run *c, const struct request *r, const struct re
 
 	c->looked++;
 	c->found += res->check.total + (res->syntax.there ? 1 : 0);
+	if (!res->syntax.there && res->verdict.error[0] && res->verdict.status != STATUS_COMPLETED) {
+		cli_print_safe("%s: the language could not be asked: %s\n", path, res->verdict.error);
+		c->failed = true;
+	}
 	if (o->quiet)
 		return;
 	if (o->json) {
@@ -191,12 +195,8 @@ static void report(struct check_run *c, const struct request *r, const struct re
 			c->failed = true;
 		return;
 	}
-	if (res->syntax.there) {
+	if (res->syntax.there)
 		cli_print_safe("%s: %s\n", path, res->verdict.error);
-	} else if (res->verdict.error[0] && res->verdict.status != STATUS_COMPLETED) {
-		cli_print_safe("%s: the language could not be asked: %s\n", path, res->verdict.error);
-		c->failed = true;
-	}
 	result_print_findings(res, r, true, cli_colour(2));
 }
 
@@ -354,7 +354,7 @@ int cmd_check(int argc, char **argv)
 
 	c.o = &o;
 	c.files = json_array();
-	if (client_drop_rights(&e) < 0)
+	if (client_drop_rights(false, &e) < 0)
 		return cli_error(&e);
 	opt_defaults(check_opts, &o, &arena);
 	if (config_load(&config, &o.req, &arena, &e) < 0) {

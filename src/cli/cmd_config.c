@@ -12,7 +12,8 @@ const struct opt_cmd cmd_config_opts = {
 	.summary = "show every setting and where its value comes from",
 	.usage = "  belljar config",
 	.details = "Files, later ones win: /etc/belljar/config.yaml, ~/.config/belljar/config.yaml, .belljar.yaml of the current\n"
-		   "folder (can only tighten), then the environment (BELLJAR_TIMEOUT), then options.",
+		   "folder (can only tighten), then the environment (BELLJAR_TIMEOUT), then options. What the system file\n"
+		   "sets is a ceiling for all others, and what any of them sets is one for request objects (docs/operator.md).",
 	.opts = config_opts,
 };
 
@@ -43,13 +44,14 @@ int cmd_config(int argc, char **argv)
 		       c.paths[from], c.paths[from][0] ? ")" : "");
 	}
 	printf("%-20s %-12s\n", "allow-host-network", c.allow_host_network ? "true" : "false");
-	for (const struct opt *o = config_pool_opts; o->name; o++) {
-		char name[32], value[1024];
+	for (const struct config_section *s = config_sections; s->name; s++)
+		for (const struct opt *o = s->opts; o->name; o++) {
+			char name[32], value[1024];
 
-		snprintf(name, sizeof(name), "pool.%s", o->name);
-		opt_format(o, &c.pool, value, sizeof(value));
-		printf("%-20s %s\n", name, value);
-	}
+			snprintf(name, sizeof(name), "%s.%s", s->name, o->name);
+			opt_format(o, (const char *)&c + s->at, value, sizeof(value));
+			printf("%-20s %s\n", name, value);
+		}
 	for (size_t i = 0; i < c.layers.n; i++)
 		printf("%-20s %s\n", "layer", c.layers.v[i]);
 	arena_free(&a);

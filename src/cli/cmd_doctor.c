@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "cli/cli.h"
 #include "keeper/slot.h"
 #include "kernel/cgroup.h"
@@ -20,7 +22,10 @@
 #include "kernel/landlock.h"
 #include "kernel/sys.h"
 #include "run/config.h"
+#include "run/logs.h"
 #include "run/run.h"
+#include "run/state.h"
+#include "store/store.h"
 
 struct doctor {
 	bool json;
@@ -236,6 +241,83 @@ static void check_jar(struct finding *f)
 	arena_free(&a);
 }
 
+/* The settings of this user here; false: they are broken, and that was said. */
+static bool load_settings(struct config *config, struct arena *a, struct finding *f)
+{
+	static struct request req;
+	struct err e = { 0 };
+
+	if (config_load(config, &req, a, &e) == 0)
+		return true;
+	say(f, BROKEN, e.msg, e.hint);
+	return false;
+}
+
+static void check_logs(struct finding *f)
+{
+	static struct config config;
+	struct arena a = { 0 };
+	struct logs_found found;
+	struct err e = { 0 };
+	char is[32], max[32];
+
+	if (!load_settings(&config, &a, f)) {
+		;
+	} else if (logs_trim(&config.logs, config.logs.max_bytes, true, &found, &e) < 0) {
+		say(f, WEAKER, e.msg, e.hint);
+	} else {
+		format_bytes(found.bytes, is, sizeof(is));
+		format_bytes(config.logs.max_bytes, max, sizeof(max));
+		say(f, GOOD, "", NULL);
+		snprintf(f->text, sizeof(f->text), "%s in %zu logs (%.200s); kept: %s, %llu days, %d logs", is, found.files, found.dir, max,
+			 (unsigned long long)config.logs.max_age_ms / 86400000, LOGS_FILES_MAX);
+	}
+	arena_free(&a);
+}
+
+static int measure_receipts(const char *dir, char *text, size_t size, struct err *e)
+{
+	static struct store store;
+	uint64_t bytes, codes, removed;
+	struct stat st = { 0 };
+	char file[32], is[32];
+
+	if (store_open(&store, dir, false, 1000, e) < 0)
+		return -1;
+	if (fstatat(store.dir, STORE_FILE, &st, 0) < 0 || store_code_size(&store, &bytes, &codes, &removed, e) < 0) {
+		store_close(&store);
+		return -1;
+	}
+	store_close(&store);
+	format_bytes((uint64_t)st.st_size, file, sizeof(file));
+	format_bytes(bytes, is, sizeof(is));
+	snprintf(text, size, "%s in %.150s/" STORE_FILE "; %s of it is code (%llu texts, %llu removed for room)", file, dir, is, (unsigned long long)codes, (unsigned long long)removed);
+	return 0;
+}
+
+static void check_receipts(struct finding *f)
+{
+	static struct config config;
+	struct arena a = { 0 };
+	struct err e = { 0 };
+	char dir[400], text[340], max[32];
+
+	if (load_settings(&config, &a, f)) {
+		format_bytes(config.receipts.code_max, max, sizeof(max));
+		if (state_dir(dir, sizeof(dir), &e) < 0) {
+			say(f, BROKEN, e.msg, e.hint);
+		} else if (!store_exists(dir)) {
+			say(f, GOOD, "none yet", NULL);
+		} else if (measure_receipts(dir, text, sizeof(text), &e) < 0) {
+			say(f, WEAKER, e.msg, e.hint);
+		} else {
+			say(f, GOOD, "", NULL);
+			snprintf(f->text, sizeof(f->text), "%s; kept of code: %s", text, max);
+		}
+	}
+	arena_free(&a);
+}
+
 static const struct {
 	const char *name;
 	check_fn *check;
@@ -244,7 +326,8 @@ static const struct {
 	{ "host ids", check_ids },	    { "seccomp", check_seccomp },	 { "landlock", check_landlock },
 	{ "cgroup memory", check_memory },  { "cgroup cpu", check_cpu },	 { "cgroup cpuacct", check_cpuacct },
 	{ "cgroup pids", check_pids },	    { "cgroup kill", check_kill },	 { "core dumps", check_core },
-	{ "keeper", check_keeper },	    { "a jar", check_jar },
+	{ "keeper", check_keeper },	    { "a jar", check_jar },		 { "logs", check_logs },
+	{ "receipts", check_receipts },
 };
 
 int cmd_doctor(int argc, char **argv)

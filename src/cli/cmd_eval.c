@@ -139,6 +139,7 @@ static int prepare(struct eval_setup *s, struct eval_options *o, const struct co
 		o->req.limits.cpu_ms = s->kind->cpu_ms;
 	if (!o->req.limits.wall_ms)
 		o->req.limits.wall_ms = o->req.limits.cpu_ms * 3;
+	ceiling_clamp(&c->system, &o->req);
 	s->request = &o->req;
 	return pooled_sizes(&s->grade.open, &o->jobs, c, o->preload, false, o->req.limits.disk_bytes, e);
 }
@@ -147,7 +148,7 @@ int cmd_eval(int argc, char **argv)
 {
 	static struct eval_options o;
 	static struct eval_setup setup;
-	static struct request defaults;
+	static struct request defaults, before;
 	static struct config config;
 	static struct pooled pooled;
 	struct arena arena = { 0 };
@@ -169,8 +170,13 @@ int cmd_eval(int argc, char **argv)
 	defaults.policy = POLICY_OFF;
 	o.req.limits.cpu_ms = o.req.limits.wall_ms = 0;
 	o.req.limits.memory_bytes = 1ULL << 30;
+	before = o.req;
 	if (cli_parse(&cmd_eval_opts, argc, argv, &o, &rest, &arena, &status))
 		goto out;
+	if (config_hold(&config, &before, &o.req, &arena, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
 	if (prepare(&setup, &o, &config, &rest, &arena, &e) < 0) {
 		status = e.kind == ERR_INPUT || e.kind == ERR_USAGE ? (cli_error(&e), 2) : cli_error(&e);
 		goto out;
@@ -180,7 +186,7 @@ int cmd_eval(int argc, char **argv)
 	setup.grade.defaults = &defaults;
 	setup.grade.quiet = o.quiet;
 	pooled_verifiers(&setup.grade.open, o.jobs);
-	if (setup.grade.keeper < 0 || pooled_store(&setup.grade.ledger, &o.req, &no_store, o.quiet, &e) < 0 || pooled_confine(&pooled, arena_fmt(&arena, "eval %s", setup.kind->name), &(struct strlist){ 0 }, o.quiet, &arena, &e) < 0) {
+	if (setup.grade.keeper < 0 || pooled_store(&setup.grade.ledger, &o.req, &no_store, &e) < 0 || pooled_confine(&pooled, arena_fmt(&arena, "eval %s", setup.kind->name), &(struct strlist){ 0 }, o.quiet, &arena, &e) < 0) {
 		status = cli_error(&e);
 		goto out;
 	}

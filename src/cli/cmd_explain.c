@@ -195,7 +195,7 @@ static int explain_words(const struct explain *p, const struct opt_rest *rest, s
 		return err_hint(e, "belljar explain RESULT.json, or - for standard input");
 	}
 	/* What is read from here on was written by whoever is graded. */
-	if (client_drop_rights(e) < 0 || (p->code && read_code(p->code, &code, e) < 0))
+	if (client_drop_rights(false, e) < 0 || (p->code && read_code(p->code, &code, e) < 0))
 		return -1;
 	in = open_results(rest->words.v[0], e);
 	if (!in)

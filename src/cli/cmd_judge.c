@@ -268,22 +268,45 @@ static int prepare(struct call *c, const struct opt_rest *rest, struct err *e)
 	if (c->o.req.policy == POLICY_WARN)
 		c->o.req.policy = POLICY_OFF;
 	if (check_options(c, rest, e) < 0 || set_pool(c, e) < 0 || load_solution(c, rest->words.v[0], e) < 0 || load_checker(c, e) < 0 ||
-	    open_cases(c, e) < 0 || pooled_store(&c->setup.ledger, &c->o.req, &no_store, c->o.quiet, e) < 0)
+	    open_cases(c, e) < 0 || pooled_store(&c->setup.ledger, &c->o.req, &no_store, e) < 0)
 		return -1;
 	return pooled_confine(&c->pooled, arena_fmt(&c->arena, "judge %s", rest->words.v[0]), &c->folders, c->o.quiet, &c->arena, e);
 }
 
-static void set_rest(struct call *c)
+/* Past the operator's ceiling? `where`: the case, or the command line's "--". */
+static int check_ceiling(const struct call *c, const struct cases_limits *k, const char *where, struct err *e)
+{
+	const struct {
+		const char *row, *name;
+		uint64_t value;
+	} rows[] = { { "cpu-time", "time", k->time_ms }, { "timeout", "wall", k->wall_ms }, { "memory", "memory", k->memory_bytes }, { "output-log", "output", k->output_bytes } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char shown[128];
+
+		snprintf(shown, sizeof(shown), "%.80s%s", where, rows[i].name);
+		if (ceiling_number(&c->config.system, rows[i].row, rows[i].value, shown, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int set_rest(struct call *c, struct err *e)
 {
 	const struct jar_limits *l = &c->o.req.limits;
 
+	if (check_ceiling(c, &c->defaults.limits, "--", e) < 0 || check_ceiling(c, &c->cases.checker.limits, "cases: checker: limits.", e) < 0)
+		return -1;
 	for (size_t i = 0; i < c->cases.count; i++) {
 		struct cases_limits *k = &c->cases.v[i].limits;
 
+		if (check_ceiling(c, k, arena_fmt(&c->arena, "cases: '%.40s': limits.", c->cases.v[i].name), e) < 0)
+			return -1;
 		k->time_ms = k->time_ms ? k->time_ms : l->cpu_ms ? l->cpu_ms : TIME_MS;
 		k->memory_bytes = k->memory_bytes ? k->memory_bytes : l->memory_bytes;
 		k->output_bytes = k->output_bytes ? k->output_bytes : OUTPUT;
 	}
+	return 0;
 }
 
 static int read_cases(struct call *c, struct err *e)
@@ -302,8 +325,7 @@ static int read_cases(struct call *c, struct err *e)
 		if (cases_from_json(&c->cases, text.data ? text.data : "", text.len, d, &c->arena, e) < 0)
 			return -1;
 	}
-	set_rest(c);
-	return cases_check_files(&c->cases, c->dir, e);
+	return set_rest(c, e) < 0 ? -1 : cases_check_files(&c->cases, c->dir, e);
 }
 
 static int set_checker(struct call *c, struct err *e)
@@ -366,6 +388,7 @@ static int judge(struct call *c)
 int cmd_judge(int argc, char **argv)
 {
 	static struct call c;
+	static struct request before;
 	struct err e = { 0 };
 	struct opt_rest rest;
 	int status = 125;
@@ -378,11 +401,12 @@ int cmd_judge(int argc, char **argv)
 	int loaded = config_load(&c.config, &c.o.req, &c.arena, &e);
 
 	request_configured(&c.o.req);
+	before = c.o.req;
 	if (loaded < 0)
 		status = cli_error(&e);
 	else if (cli_parse(&cmd_judge_opts, argc, argv, &c.o, &rest, &c.arena, &status))
 		;
-	else if (prepare(&c, &rest, &e) < 0)
+	else if (config_hold(&c.config, &before, &c.o.req, &c.arena, &e) < 0 || prepare(&c, &rest, &e) < 0)
 		status = tell_error(&e);
 	else
 		status = judge(&c);

@@ -34,8 +34,9 @@ const struct opt_cmd cmd_run_opts = {
 
 #define REQUEST_MAX (256U << 20)
 
-static int read_request(struct request *r, struct arena *a, struct err *e)
+static int read_request(struct request *r, const struct ceiling *c, struct arena *a, struct err *e)
 {
+	struct request before = *r;
 	auto_close int fd = strcmp(r->request_path, "-") == 0 ? fcntl(0, F_DUPFD_CLOEXEC, 3)
 							      : open(r->request_path, O_RDONLY | O_CLOEXEC);
 	auto_buf text = BUF_INIT(REQUEST_MAX);
@@ -55,7 +56,9 @@ static int read_request(struct request *r, struct arena *a, struct err *e)
 		e->kind = ERR_INPUT;
 		return -1;
 	}
-	return request_from_json(r, text.data ? text.data : "", text.len, a, e);
+	if (request_from_json(r, text.data ? text.data : "", text.len, a, e) < 0)
+		return -1;
+	return ceiling_apply(c, &before, r, CEILING_REQUEST, NULL, a, e);
 }
 
 /* --ro @NAME is a layer that the operator named. */
@@ -83,10 +86,13 @@ static int resolve_layers(struct request *r, const struct config *c, struct aren
 
 static int resolve(struct request *r, const struct config *c, const struct opt_rest *rest, struct arena *a, struct err *e)
 {
+	static struct ceiling ceiling;
+
 	if (r->request_path) {
+		config_ceiling(c, r, &cmd_run_opts, rest, &ceiling);
 		if (rest->words.n || rest->dashes || r->code)
 			return err_set(e, ERR_USAGE, "--request: the request object says what to run");
-		if (read_request(r, a, e) < 0)
+		if (read_request(r, &ceiling, a, e) < 0)
 			return -1;
 	}
 	if (rest->words.n > 1) {
@@ -239,6 +245,9 @@ static int report(const struct result *res, const struct request *r)
 
 	if (r->json)
 		return print_json(res, r);
+	/* An error is no notice: --quiet does not hide that belljar failed or refused. */
+	if (r->quiet && res->verdict.status == STATUS_ERROR)
+		result_print_line(res, false, colour);
 	/* The compiler's words were shown live; say whose they were. */
 	if (!r->quiet) {
 		warn_missing(res, r);
@@ -247,11 +256,12 @@ static int report(const struct result *res, const struct request *r)
 		result_print_line(res, r->verbose, colour);
 		for (const struct artifact *f = res->files.list; f; f = f->next)
 			if (f->refused)
-				cli_print_safe("belljar: left in the jar: %s (%s)\n", f->path, f->refused);
+				cli_print_safe(f->on_host ? "belljar: stays on the host as it is: %s (%s)\n" : "belljar: left in the jar: %s (%s)\n", f->path,
+					       f->refused);
 			else if (f->review && !f->unchanged && (r->workspace || r->out_dir))
 				cli_print_safe("belljar: look before you use it: %s runs by itself on a host\n", f->path, NULL);
 		if (res->files.incomplete && r->workspace)
-			fprintf(stderr, "belljar: not everything could be listed: no deleted file was removed from the workspace\n");
+			fprintf(stderr, "belljar: not everything could be brought back: no deleted file was removed from the workspace\n");
 	}
 	return 0;
 }
@@ -350,18 +360,19 @@ static void audit_keep(struct audit *a, const struct request *r, struct result *
 }
 
 /* Everything was told: what can wait until now. */
-static void audit_done(struct audit *a, bool quiet)
+static void audit_done(struct audit *a)
 {
 	struct checkpoint c;
 	struct err e = { 0 };
 
 	if (!a->open)
 		return;
+	store_trim_code(&a->store, a->due);
 	store_tidy(&a->store, TIDY_PAGES, true);
 	if (a->due) {
 		auto_close int sock = signer_start(a->dir, SIGNER_PLAIN, &e);
 
-		if ((sock < 0 || signer_sign(sock, &a->store, &c, &e) < 0) && !quiet)
+		if (sock < 0 || signer_sign(sock, &a->store, &c, &e) < 0)
 			cli_print_safe("belljar: receipts are not signed: %s (%s)\n", e.msg, e.hint);
 	}
 	/* Not closed: the process ends now, and the kernel is quicker. */
@@ -391,7 +402,7 @@ static const char *describe(const struct request *r, struct arena *a)
 
 int cmd_run(int argc, char **argv)
 {
-	static struct request req;
+	static struct request req, before;
 	static struct result res;
 	static struct config config;
 	static struct audit audit;
@@ -407,7 +418,7 @@ int cmd_run(int argc, char **argv)
 	bool early = client_start(&client, false, &e) == 0;
 	struct err start_error = e;
 
-	if (client_drop_rights(&e) < 0)
+	if (client_drop_rights(true, &e) < 0)
 		return cli_error(&e);
 	result_stamp(&res);
 	if (config_load(&config, &req, &arena, &e) < 0) {
@@ -415,6 +426,7 @@ int cmd_run(int argc, char **argv)
 		goto out;
 	}
 	request_configured(&req);
+	before = req;
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		req.json = req.json || strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "-j") == 0;
 	if (opt_parse(&cmd_run_opts, argc, argv, &req, &rest, &arena, &e) < 0) {
@@ -426,12 +438,17 @@ int cmd_run(int argc, char **argv)
 		status = 0;
 		goto out;
 	}
-	if (resolve(&req, &config, &rest, &arena, &e) < 0) {
+	if (config_hold(&config, &before, &req, &arena, &e) < 0 || resolve(&req, &config, &rest, &arena, &e) < 0) {
 		status = report_error(&e, &req, &res, req.dry_run ? NULL : &audit);
 		goto out;
 	}
 	if (req.dry_run) {
 		status = print_plan(&req, &arena);
+		goto out;
+	}
+	/* What comes back into a user's folder becomes the user's: no other run gives files away. */
+	if (!req.workspace && !req.out_dir && client_drop_rights(false, &e) < 0) {
+		status = report_error(&e, &req, &res, &audit);
 		goto out;
 	}
 	if (!early) {
@@ -468,7 +485,8 @@ int cmd_run(int argc, char **argv)
 out:
 	fflush(stdout);
 	client_close(&client);
-	audit_done(&audit, req.quiet);
+	audit_done(&audit);
+	logs_tidy(true);
 	arena_free(&arena);
 #ifndef __SANITIZE_ADDRESS__
 	/* All is written: nobody has to wait for the rest. */

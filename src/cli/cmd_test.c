@@ -11,6 +11,7 @@
 #include "cli/pooled.h"
 #include "grade/functions.h"
 #include "grade/grader.h"
+#include "grade/report.h"
 #include "grade/test_lines.h"
 #include "run/rules.h"
 #include "run/run.h"
@@ -39,7 +40,7 @@ static const struct opt test_opts[] = {
 	REQUEST_POLICY_OPTS
 	REQUEST_AUDIT_OPTS
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "the result object on standard output" },
-	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "nothing but the exit status" },
+	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "nothing but the exit status, and errors of belljar" },
 	{ .name = NULL },
 };
 
@@ -90,15 +91,9 @@ static int prepare(struct test_options *o, struct function_test *t, const struct
 
 /* ---- output ---- */
 
-static const char *text_at(json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
 static void print_table(json_t *result, bool colour)
 {
+	struct arena a = { 0 };
 	const char *const green = colour ? "\033[32m" : "", *const red = colour ? "\033[31m" : "", *const off = colour ? "\033[0m" : "";
 	json_t *row;
 	size_t i;
@@ -108,17 +103,30 @@ static void print_table(json_t *result, bool colour)
 
 		printf("%s%s%s ", passed ? green : red, passed ? "passed" : "FAILED", off);
 		fflush(stdout);
-		cli_print_safe_to(stdout, "%s%s\n", text_at(row, "name"), "");
+		cli_print_safe_to(stdout, "%s%s\n", report_text(row, "name", &a), "");
 		if (!passed)
-			cli_print_safe_to(stdout, "       %s: %s\n", text_at(row, "reason"), text_at(row, "detail"));
+			cli_print_safe_to(stdout, "       %s: %s\n", report_text(row, "reason", &a), report_text(row, "detail", &a));
 	}
-	if (text_at(result, "error")[0])
-		cli_print_safe_to(stdout, "%s: %s\n", text_at(result, "reason"), text_at(result, "error"));
+	if (report_text(result, "error", &a)[0])
+		cli_print_safe_to(stdout, "%s: %s\n", report_text(result, "reason", &a), report_text(result, "error", &a));
 	json_array_foreach(json_object_get(result, "warnings"), i, row) {
 		cli_print_safe_to(stdout, "warning: %s%s\n", json_string_value(row), "");
 	}
 	printf("%lld of %lld passed, score %.4g\n", json_integer_value(json_object_get(result, "passed")), json_integer_value(json_object_get(result, "total")),
 	       json_real_value(json_object_get(result, "score")));
+	arena_free(&a);
+}
+
+/* What is no verdict on the solution: nothing of it ran. */
+static void print_error(json_t *result)
+{
+	static const char *const reasons[] = { "policy", "setup", "internal", "busy" };
+	struct arena a = { 0 };
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (strcmp(report_text(result, "reason", &a), reasons[i]) == 0)
+			cli_print_safe("error: %s%s\n", report_text(result, "error", &a), "");
+	arena_free(&a);
 }
 
 static int report(json_t *result, const struct test_options *o)
@@ -135,6 +143,8 @@ static int report(json_t *result, const struct test_options *o)
 		free(text);
 	} else if (!o->quiet) {
 		print_table(result, cli_colour(1));
+	} else {
+		print_error(result);
 	}
 	return good || program ? 0 : 1;
 }
@@ -164,7 +174,7 @@ static void done(void *ctx, struct grade_sample *s, const struct grade_outcome *
 
 	o->result = function_result(out, &o->err);
 	if (o->result)
-		function_feedback(o->result, s->req.code, s->req.code_len);
+		function_feedback(o->result, &s->req);
 }
 
 static int test_solution(struct test_options *o, const struct function_test *t, const struct config *c, struct pooled *p, const struct request *defaults,
@@ -194,7 +204,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 	if (t->cases && function_sample(&one.sample, t, a, e) < 0)
 		return e->kind == ERR_USAGE ? (cli_error(e), 2) : cli_error(e);
 	setup.keeper = pooled_keeper(p, e);
-	if (setup.keeper < 0 || pooled_store(&setup.ledger, &o->req, &no_store, o->quiet, e) < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &files, o->quiet, a, e) < 0)
+	if (setup.keeper < 0 || pooled_store(&setup.ledger, &o->req, &no_store, e) < 0 || pooled_confine(p, arena_fmt(a, "test %s", o->req.file), &files, o->quiet, a, e) < 0)
 		return cli_error(e);
 	if (t->cases) {
 		status = grade_all(&setup, e);
@@ -206,7 +216,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 		if (grade_program(&setup, &o->req, a, &res, e) < 0)
 			return cli_error(e);
 		one.result = function_program_result(&res, o->function != NULL);
-		function_feedback(one.result, o->req.code, o->req.code_len);
+		function_feedback(one.result, &o->req);
 		run_result_done(&res);
 	}
 	status = report(one.result, o);
@@ -217,7 +227,7 @@ static int test_solution(struct test_options *o, const struct function_test *t, 
 int cmd_test(int argc, char **argv)
 {
 	static struct test_options o;
-	static struct request defaults;
+	static struct request defaults, before;
 	static struct config config;
 	static struct pooled pooled;
 	static struct function_test t;
@@ -240,10 +250,16 @@ int cmd_test(int argc, char **argv)
 	o.req.limits.cpu_ms = TEST_CPU_MS;
 	o.req.limits.wall_ms = 0;
 	o.req.limits.memory_bytes = TEST_MEMORY_BYTES;
+	before = o.req;
 	if (cli_parse(&cmd_test_opts, argc, argv, &o, &rest, &arena, &status))
 		goto out;
+	if (config_hold(&config, &before, &o.req, &arena, &e) < 0) {
+		status = cli_error(&e);
+		goto out;
+	}
 	if (!o.req.limits.wall_ms)
 		o.req.limits.wall_ms = o.req.limits.cpu_ms * 3;
+	ceiling_clamp(&config.system, &o.req);
 	if (prepare(&o, &t, &rest, &arena, &e) < 0) {
 		status = e.kind == ERR_INPUT || e.kind == ERR_USAGE ? (cli_error(&e), 2) : cli_error(&e);
 		goto out;

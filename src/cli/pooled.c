@@ -22,7 +22,7 @@ static int drop_rights(struct err *e)
 {
 	if ((caps_effective() & CAP_BIT(CAP_SETPCAP)) && caps_drop_bounding(e) < 0)
 		return -1;
-	return client_drop_rights(e);
+	return client_drop_rights(false, e);
 }
 
 static void raise_nofile(void)
@@ -125,7 +125,7 @@ static int start_store(struct ledger_setup *s, struct err *e)
 	return s->store < 0 ? -1 : 0;
 }
 
-int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, bool quiet, struct err *e)
+int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, struct err *e)
 {
 	static struct err why;
 
@@ -140,8 +140,7 @@ int pooled_store(struct ledger_setup *s, const struct request *req, const char *
 		return -1;
 	}
 	*error = why.msg;
-	if (!quiet)
-		fprintf(stderr, "belljar: no receipts: %s\n", why.msg);
+	fprintf(stderr, "belljar: no receipts: %s\n", why.msg);
 	return 0;
 }
 
@@ -179,4 +178,5 @@ void pooled_end(struct pooled *p)
 {
 	state_unregister(&p->entry);
 	client_close(&p->client);
+	logs_tidy(true);
 }

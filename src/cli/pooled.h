@@ -27,7 +27,7 @@ int pooled_sizes(struct pool_open *open, uint64_t *jobs, const struct config *c,
 void pooled_verifiers(struct pool_open *open, uint64_t jobs);
 /* Receipts: starts the store and the notary, two processes of their own, while we may; what they have open we never do. Where there can be none and
  * that is not required, `error` says why. */
-int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, bool quiet, struct err *e);
+int pooled_store(struct ledger_setup *s, const struct request *req, const char **error, struct err *e);
 /* The last step before foreign bytes: listed in `belljar ps`, then confined. Folders in `files` stay readable. */
 int pooled_confine(struct pooled *p, const char *what, const struct strlist *files, bool quiet, struct arena *a, struct err *e);
 /* The keeper's socket, for whoever closes it; -1 with `e` when there is no keeper. */

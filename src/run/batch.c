@@ -725,7 +725,8 @@ static int read_task(struct batch *b, struct task *t, const char *text, size_t l
 		request_copy(&t->req, t->kind->defaults);
 	if ((t->kind ? read_kind(t, text, len, value, n, e) : request_from_json(&t->req, text, len, &t->arena, e)) < 0)
 		return -1;
-	if (check_sources(b, &t->req, e) < 0 || request_resolve(&t->req, &t->arena, e) < 0)
+	if (ceiling_apply(b->setup->ceiling, t->kind ? t->kind->defaults : b->setup->defaults, &t->req, CEILING_REQUEST, NULL, &t->arena, e) < 0 ||
+	    check_sources(b, &t->req, e) < 0 || request_resolve(&t->req, &t->arena, e) < 0)
 		return -1;
 	if (t->kind) {
 		t->more = t->kind->read(t->kind->ctx, &t->req, value, n, &t->arena, e);
@@ -1103,8 +1104,6 @@ static void told_once(const struct batch_setup *s, const struct err *e)
 {
 	static char told[8][sizeof(e->msg)];
 
-	if (s->quiet)
-		return;
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		if (strcmp(told[i], e->msg) == 0)
 			return;
@@ -1118,7 +1117,10 @@ static void told_once(const struct batch_setup *s, const struct err *e)
 
 static void notice(struct pool *p, const struct err *e)
 {
-	told_once(CONTAINER_OF(p, struct batch, pool)->setup, e);
+	const struct batch_setup *s = CONTAINER_OF(p, struct batch, pool)->setup;
+
+	if (!s->quiet)
+		told_once(s, e);
 }
 
 static int open_loop(struct batch *b, struct err *e)
@@ -1281,6 +1283,7 @@ int batch_run(const struct batch_setup *s, struct err *e)
 		flush(&b);
 		run_prepare();
 		sweep(&b);
+		logs_tidy(false);
 		show_progress(&b, false);
 	}
 	end_store(&b);

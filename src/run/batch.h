@@ -61,6 +61,7 @@ struct batch_setup {
 	const struct request *defaults;	    /* what a line does not say */
 	const struct batch_kind *kinds;	    /* lines that are more than runs; NULL: none */
 	const struct config *config;
+	const struct ceiling *ceiling;	    /* no line asks for more */
 	const struct strlist *files_from;   /* absolute folders that requests may take files from */
 	const struct resume *resume;	    /* what is done already; NULL: nothing */
 	struct pool_open open;

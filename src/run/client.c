@@ -39,9 +39,9 @@ int client_start(struct client *c, bool pool, struct err *e)
 	return c->sock < 0 ? -1 : 0;
 }
 
-int client_drop_rights(struct err *e)
+int client_drop_rights(bool chown, struct err *e)
 {
-	uint64_t keep = CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_FOWNER);
+	uint64_t keep = CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_FOWNER) | (chown ? CAP_BIT(CAP_CHOWN) : 0);
 
 	if (caps_no_new_privs(e) < 0)
 		return -1;
@@ -59,10 +59,13 @@ int client_send(struct client *c, const void *req, size_t len, const int *fds, u
 	return 0;
 }
 
-void client_read(struct client *c, struct keeper_event *ev)
+void client_read(struct client *c, struct keeper_event *ev, int *fd)
 {
-	unsigned nfds;
-	ssize_t n = fd_recv(c->sock, ev, sizeof(*ev), NULL, 0, &nfds);
+	unsigned nfds = 0;
+	ssize_t n = fd_recv(c->sock, ev, sizeof(*ev), fd, 1, &nfds);
+
+	if (!nfds)
+		*fd = -1;
 
 	if (hook_disabled("front_prompt"))
 		usleep(700000);

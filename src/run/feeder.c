@@ -76,6 +76,27 @@ static int bad_input(struct err *e, const char *option, const char *path)
 	return -1;
 }
 
+static void skip(struct feeder *f, const char *name, mode_t mode)
+{
+	struct feeder_skipped *s = arena_alloc(f->arena, sizeof(*s));
+
+	s->name = arena_dup(f->arena, name);
+	s->why = S_ISFIFO(mode) ? "is a FIFO: it did not go in" : S_ISSOCK(mode) ? "is a socket: it did not go in" : "is a device: it did not go in";
+	s->next = f->skipped;
+	f->skipped = s;
+}
+
+/* A folder that is not the caller's own, a cloned repository say, may have links where files are expected: to what the caller may read. */
+static int refuse_link(const char *option, const char *path, struct err *e)
+{
+	char target[FEED_NAME_MAX] = "";
+
+	if (readlink(path, target, sizeof(target) - 1) < 0)
+		target[0] = '\0';
+	err_set(e, ERR_INPUT, "%s: %.200s is a symlink to %.200s, and links are not followed", option, path, target);
+	return err_hint(e, "name the file that is meant; a link in a folder goes in as a link");
+}
+
 static int add_tree(struct feeder *f, int dir, const char *path, const char *name, const char *option, int depth,
 		    struct err *e);
 
@@ -89,8 +110,11 @@ static int add_node(struct feeder *f, int dir, const char *base, const char *pat
 
 	if (f->count >= ENTRIES_MAX)
 		return err_set(e, ERR_INPUT, "%s: more than %d files", option, ENTRIES_MAX);
-	if (fstatat(dir, base, &st, depth ? AT_SYMLINK_NOFOLLOW : 0) < 0)
+	/* The top of a --workspace has no name: the caller's own word for a folder is followed, a link in its place is not. */
+	if (fstatat(dir, base, &st, depth || *name ? AT_SYMLINK_NOFOLLOW : 0) < 0)
 		return bad_input(e, option, path);
+	if (!depth && S_ISLNK(st.st_mode))
+		return refuse_link(option, path, e);
 	if (*name && !feed_name_ok(name, strlen(name)))
 		return err_set(e, ERR_INPUT, "%s: '%.100s' cannot be copied into the jar", option, path);
 	switch (st.st_mode & S_IFMT) {
@@ -103,8 +127,7 @@ static int add_node(struct feeder *f, int dir, const char *base, const char *pat
 		n->ino = st.st_ino;
 		n->rec.size = (uint64_t)st.st_size;
 		n->rec.mode = st.st_mode & 0777;
-		if (st.st_mtim.tv_sec > 0 && st.st_mtim.tv_sec < INT64_MAX / 1000000000 - 1)
-			n->rec.mtime_ns = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
+		n->rec.mtime_ns = feed_mtime(&st);
 		f->bytes += n->rec.size;
 		return 0;
 	case S_IFDIR:
@@ -120,9 +143,14 @@ static int add_node(struct feeder *f, int dir, const char *base, const char *pat
 		n = add(f, FEED_LINK, name);
 		n->data = arena_dup_len(f->arena, target, (size_t)len);
 		n->rec.size = (uint64_t)len;
+		n->rec.mtime_ns = feed_mtime(&st);
 		return 0;
 	default:
-		return err_set(e, ERR_INPUT, "%s: %.200s is a device, FIFO or socket", option, path);
+		if (!depth)
+			return err_set(e, ERR_INPUT, "%s: %.200s is a device, FIFO or socket", option, path);
+		/* One of them in a folder does not keep the rest from going in: it is left out, and said. */
+		skip(f, name, st.st_mode);
+		return 0;
 	}
 }
 
@@ -130,7 +158,7 @@ static int add_tree(struct feeder *f, int dir, const char *path, const char *nam
 		    struct err *e)
 {
 	const char *base = strrchr(path, '/') && depth ? strrchr(path, '/') + 1 : path;
-	int fd = openat(dir, depth ? base : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth ? O_NOFOLLOW : 0));
+	int fd = openat(dir, depth ? base : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (depth || *name ? O_NOFOLLOW : 0));
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *x;
 	int rc = 0;
@@ -156,6 +184,12 @@ static int add_tree(struct feeder *f, int dir, const char *path, const char *nam
 
 int feeder_add_path(struct feeder *f, const char *source, const char *name, const char *option, struct err *e)
 {
+	size_t n = strlen(source);
+
+	/* A slash at the end would follow a link. */
+	while (*name && n > 1 && source[n - 1] == '/')
+		n--;
+	source = arena_dup_len(f->arena, source, n);
 	return add_node(f, AT_FDCWD, source, source, name, option, 0, e);
 }
 
@@ -199,11 +233,15 @@ void feeder_rewind(struct feeder *f)
 	f->done = false;
 }
 
-void feeder_names(const struct feeder *f, struct strlist *out)
+struct sent *feeder_sent(const struct feed_entry *entries, size_t count, struct arena *a)
 {
-	for (const struct feed_entry *n = f->entries; n; n = n->next)
-		if (n->rec.type == FEED_FILE || n->rec.type == FEED_LINK || n->rec.type == FEED_DIR)
-			strlist_add(f->arena, out, n->name);
+	struct sent *out = arena_alloc(a, (count + 1) * sizeof(*out));
+
+	for (size_t i = 0; i < count && entries; i++, entries = entries->next)
+		out[i] = (struct sent){ .path = entries->name, .link = entries->rec.type == FEED_LINK ? entries->data : NULL,
+					.dir = entries->rec.type == FEED_DIR, .hashed = entries->hashed, .hash = entries->hash,
+					.mode = entries->rec.mode, .size = entries->rec.size, .mtime_ns = entries->rec.mtime_ns };
+	return out;
 }
 
 void feeder_each_file(const struct feed_entry *entries, void (*fn)(const struct feeder_file *, void *), void *ctx)
@@ -238,6 +276,7 @@ static int begin(struct feeder *f, struct err *e)
 		if (!S_ISREG(st.st_mode) || st.st_dev != n->dev || st.st_ino != n->ino)
 			return err_set(e, ERR_INPUT, "%.200s changed into something else while it was copied", n->source);
 		f->left = n->rec.size = (uint64_t)st.st_size;
+		n->rec.mtime_ns = feed_mtime(&st);
 		n->hashed = false;
 		digest_init(&f->hash);
 	}

@@ -6,16 +6,24 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "run/artifacts.h"
 #include "run/request.h"
 #include "store/digest.h"
 
 struct feed_entry;
+
+/* Something in a folder that cannot go in. */
+struct feeder_skipped {
+	struct feeder_skipped *next;
+	const char *name, *why;
+};
 
 struct feeder {
 	struct arena *arena;
 	struct feed_entry *entries, **last, *at;
 	uint64_t bytes; /* of all files, for the check against the disk limit */
 	size_t count;
+	struct feeder_skipped *skipped;
 	/* being sent */
 	int source;	/* open file, -1 */
 	uint64_t left;	/* of its data */
@@ -35,7 +43,7 @@ struct feeder_file {
 
 void feeder_init(struct feeder *f, struct arena *a);
 void feeder_done(struct feeder *f);
-/* A file of the host or a folder with all in it. Symlinks are copied as such; devices, FIFOs and sockets are refused. */
+/* A file of the host or a folder with all in it. Symlinks are copied as such; devices, FIFOs and sockets in a folder are left out (skipped). */
 int feeder_add_path(struct feeder *f, const char *source, const char *name, const char *option, struct err *e);
 int feeder_add_bytes(struct feeder *f, const char *name, const char *data, size_t len, uint32_t mode, struct err *e);
 int feeder_add_words(struct feeder *f, uint32_t type, const char *const *words, struct err *e);
@@ -44,8 +52,8 @@ int feeder_add_cwd(struct feeder *f, const char *path);
 int feeder_go(struct feeder *f);
 /* From the first record again. */
 void feeder_rewind(struct feeder *f);
-/* The names of all files, links and folders, to see later which of them are gone. */
-void feeder_names(const struct feeder *f, struct strlist *out);
+/* The first `count` of a list of entries, which are files, links and folders, to see later what became of them. */
+struct sent *feeder_sent(const struct feed_entry *entries, size_t count, struct arena *a);
 /* All files and links of a list of entries (feeder.entries as they stood), in order; they live as long as their arena. */
 void feeder_each_file(const struct feed_entry *entries, void (*fn)(const struct feeder_file *, void *), void *ctx);
 /* Writes what the pipe takes. 1 when all is sent, 0 when it would block, -1 on an error (a file that cannot be read any more). */

@@ -50,7 +50,7 @@ static int fill(struct language *l, const char *key, struct fy_node *value, cons
 			return err_set(e, ERR_INPUT, "%s: '%s' has the wrong type", path, key);
 		return 0;
 	}
-	return err_set(e, ERR_INPUT, "%s: unknown key '%s'", path, key);
+	return err_set(e, ERR_INPUT, "%s: unknown key '%s'", path, yaml_shown(key));
 }
 
 struct language *language_parse(const char *path, struct err *e)

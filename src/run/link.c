@@ -10,6 +10,7 @@
 
 #include "keeper/proto.h"
 #include "run/bind.h"
+#include "run/ceiling.h"
 #include "run/client.h"
 #include "run/state.h"
 
@@ -93,14 +94,17 @@ static bool is_grading(const struct request *req)
 static int direct_make(struct link *l, const struct request *req, bool keep, struct err *e)
 {
 	static struct keeper_make m;
+	struct jar_limits limits = req->limits;
 	int fds[JAR_BINDS_MAX + 1];
 
 	(void)keep;
+	l->meter = req->metered;
 	memset(&m, 0, offsetof(struct keeper_make, spec.binds));
 	m.op = KEEPER_MAKE;
 	m.spec.uid = (uint32_t)req->uid;
-	m.spec.disk_bytes = req->limits.disk_bytes;
-	m.spec.pids = req->limits.pids;
+	ceiling_held(&limits);
+	m.spec.disk_bytes = limits.disk_bytes;
+	m.spec.pids = limits.pids;
 	m.spec.flags = (strcmp(req->network, "host") == 0 ? JAR_NET_HOST : 0) | (req->no_write ? JAR_NO_WRITE : 0) |
 		       (req->allow_degraded ? JAR_DEGRADED : 0) | (is_grading(req) ? JAR_GRADING : 0);
 	snprintf(m.spec.hostname, sizeof(m.spec.hostname), "%s", req->hostname);
@@ -113,7 +117,7 @@ static int direct_make(struct link *l, const struct request *req, bool keep, str
 
 static int direct_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)
 {
-	struct keeper_start s = { .op = KEEPER_START, .last = last, .limits = *limits };
+	struct keeper_start s = { .op = KEEPER_START, .last = last, .meter = l->meter, .limits = *limits };
 
 	return ask(l, &s, sizeof(s), fds, 4, e);
 }
@@ -168,7 +172,7 @@ static void direct_ready(struct watch *w, uint32_t events)
 	struct link_event out = { .fd = -1 };
 
 	(void)events;
-	client_read(&c, &ev);
+	client_read(&c, &ev, &out.fd);
 	switch (ev.type) {
 	case KEEPER_MADE:
 		out.type = LINK_MADE;
@@ -191,13 +195,20 @@ static void direct_ready(struct watch *w, uint32_t events)
 	case KEEPER_EXPORTED:
 		out.type = LINK_EXPORTED;
 		break;
+	case KEEPER_METER:
+		out.type = LINK_METER;
+		out.evidence = &ev.evidence;
+		break;
 	case KEEPER_FAILED:
 		out.type = LINK_FAILED;
 		out.err = &ev.err;
 		break;
 	default:
+		fd_close(&out.fd);
 		return;
 	}
+	if (ev.type != KEEPER_METER)
+		fd_close(&out.fd);
 	l->event(l, &out);
 }
 

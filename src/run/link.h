@@ -18,6 +18,7 @@ enum link_event_type {
 	LINK_FAILED,   /* err, perhaps facts */
 	LINK_REFUSED,  /* a pool cannot serve this run; nothing happened */
 	LINK_STREAMS,  /* `fds`: the guest's streams and feed are these, the receiver's from now on */
+	LINK_METER,    /* `fd`: shows the jar's CPU time (run/meter.h), the receiver's from now on; evidence: the count before the guest */
 	LINK_SOCKET,   /* what pool_cold() asked for: `fd` is a keeper's socket, the receiver's from now on */
 };
 
@@ -58,6 +59,7 @@ struct link {
 	struct pool *pool;
 	uint32_t number, kind;
 	bool keep, started;
+	bool meter; /* LINK_METER is wanted */
 	uint64_t client;
 };
 

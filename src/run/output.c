@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "run/logs.h"
 
 void output_init(struct output *o, uint64_t view_max, uint64_t log_max)
 {
@@ -27,7 +29,10 @@ void output_done(struct output *o)
 	free(o->head);
 	free(o->ring);
 	o->head = o->ring = NULL;
+	if (o->log < 0)
+		return;
 	fd_close(&o->log);
+	logs_written(o->logged);
 }
 
 void output_end(struct output *o)
@@ -105,7 +110,8 @@ static int open_log(struct output *o, const char *name, struct err *e)
 {
 	snprintf(o->log_path, sizeof(o->log_path), "%s", name);
 	o->log = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (o->log < 0 || fd_write_all(o->log, o->head, o->head_len) < 0 || ring_write(o, put_fd, &o->log) < 0)
+	/* As long as it is written nobody removes it (run/logs.c). */
+	if (o->log < 0 || flock(o->log, LOCK_SH) < 0 || fd_write_all(o->log, o->head, o->head_len) < 0 || ring_write(o, put_fd, &o->log) < 0)
 		return err_sys(e, "keep the output in %s", name);
 	o->logged = o->head_len + o->ring_len;
 	return 0;

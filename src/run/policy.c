@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +14,8 @@
 
 #define FILES_MAX 256 /* of a request, that are looked at */
 
-static const char too_large[] = "too large, or too tangled, to be looked at whole";
+static const char too_large[] = "too large, or too tangled, to be looked at whole", too_many[] = "one file too many: it was not looked at",
+		  not_read[] = "it could not be read, or is too large, and so was not looked at";
 
 enum check_language policy_language(const struct request *r)
 {
@@ -24,7 +26,7 @@ enum check_language policy_language(const struct request *r)
 static void check_one(const struct request *r, const struct check_rules *rules, enum check_language l, const char *file, const char *text, size_t len,
 		      struct arena *a, struct check_result *out)
 {
-	struct check_modules m = { &r->allow_modules, &r->deny_modules, !r->allow_imports };
+	struct check_modules m = { &r->allow_modules, &r->allow_modules_request, &r->deny_modules, !r->allow_imports };
 	bool broken = out->broken, incomplete = out->incomplete;
 
 	out->broken = out->incomplete = false;
@@ -46,16 +48,16 @@ static enum check_language language_of_name(const char *path)
 	static const struct {
 		const char *ending;
 		enum check_language l;
-	} rows[] = { { ".py", CHECK_PYTHON }, { ".sh", CHECK_BASH }, { ".bash", CHECK_BASH }, { ".js", CHECK_JAVASCRIPT }, { ".mjs", CHECK_JAVASCRIPT },
+	} rows[] = { { ".py", CHECK_PYTHON }, { ".pyw", CHECK_PYTHON }, { ".sh", CHECK_BASH }, { ".bash", CHECK_BASH }, { ".js", CHECK_JAVASCRIPT }, { ".mjs", CHECK_JAVASCRIPT },
 		     { ".cjs", CHECK_JAVASCRIPT } };
 
 	for (size_t i = 0; dot && i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(dot, rows[i].ending) == 0)
+		if (strcasecmp(dot, rows[i].ending) == 0)
 			return rows[i].l;
 	return CHECK_NONE;
 }
 
-/* A file of the host that goes in, when it is a small plain one. NULL: it is not looked at. */
+/* A file of the host that goes in, when it is a small plain one. NULL: it cannot be looked at. */
 static const char *read_source(const char *path, size_t *len, struct arena *a)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -75,6 +77,7 @@ int policy_check(const struct request *r, struct arena *a, struct check_result *
 {
 	const struct check_rules *rules;
 	enum check_language l = policy_language(r);
+	size_t looked = 0;
 
 	if (r->policy == POLICY_OFF)
 		return 0;
@@ -83,7 +86,7 @@ int policy_check(const struct request *r, struct arena *a, struct check_result *
 		return -1;
 	if (l)
 		check_one(r, rules, l, NULL, r->code, r->code_len, a, out);
-	for (size_t i = 0; i < r->file_count && i < FILES_MAX; i++) {
+	for (size_t i = 0; i < r->file_count; i++) {
 		const struct request_file *f = &r->files[i];
 		enum check_language fl = language_of_name(f->path);
 		const char *text = f->content;
@@ -91,10 +94,14 @@ int policy_check(const struct request *r, struct arena *a, struct check_result *
 
 		if (!fl)
 			continue;
-		if (f->source)
+		if (looked++ < FILES_MAX && f->source)
 			text = read_source(f->source, &len, a);
-		if (text)
+		if (looked > FILES_MAX || !text)
+			check_add(out, "parse", r->policy == POLICY_ENFORCE, looked > FILES_MAX ? too_many : not_read, NULL, f->path, "", 0, 0, 0, a);
+		else
 			check_one(r, rules, fl, f->path, text, len, a, out);
+		if (looked > FILES_MAX)
+			break;
 	}
 	return 0;
 }

@@ -81,6 +81,7 @@ static int pooled_make(struct link *l, const struct request *req, bool keep_jar,
 	l->started = false;
 	/* Jars go from one run to another within a client: who is alone is one of his own. */
 	l->client = req->alone ? UINT64_MAX - alone++ : pool_client(req->client);
+	l->meter = req->metered;
 	l->kind = !warm ? POOL_EXEC : strcmp(warm, "python") == 0 ? POOL_PYTHON : POOL_NODE;
 	/* Node looks for it when it starts, and remembers that there was none. */
 	for (size_t i = 0; i < req->file_count && l->kind == POOL_NODE; i++)
@@ -91,7 +92,7 @@ static int pooled_make(struct link *l, const struct request *req, bool keep_jar,
 
 static int pooled_start(struct link *l, const struct jar_limits *limits, bool last, const int fds[4], struct err *e)
 {
-	struct pool_run r = { .op = POOL_RUN, .run = l->number, .kind = l->kind, .flags = l->keep ? POOL_KEEP : 0, .client = l->client,
+	struct pool_run r = { .op = POOL_RUN, .run = l->number, .kind = l->kind, .flags = (l->keep ? POOL_KEEP : 0) | (l->meter ? POOL_METER : 0), .client = l->client,
 			      .limits = *limits };
 	struct pool_next n = { .op = POOL_NEXT, .run = l->number, .limits = *limits };
 
@@ -231,14 +232,15 @@ static void deliver(struct pool *p, const struct pool_event *ev, const int *fds,
 	static const enum link_event_type types[] = {
 		[POOL_EXITED] = LINK_EXITED,   [POOL_FAILED] = LINK_FAILED,	[POOL_REFUSED] = LINK_REFUSED, [POOL_ENDED] = LINK_ENDED,
 		[POOL_EXPORTED] = LINK_EXPORTED, [POOL_SOCKET] = LINK_SOCKET,   [POOL_STREAMS] = LINK_STREAMS,
+		[POOL_METERED] = LINK_METER,
 	};
 	struct link *l = ev->run <= POOL_CEILING_MAX ? p->links[ev->run] : NULL;
 	struct link_event out = { .facts = ev->have_facts ? &ev->facts : NULL, .evidence = &ev->evidence, .err = &ev->err, .fd = nfds == 1 ? fds[0] : -1, .fds = fds };
-	unsigned want = ev->type == POOL_SOCKET ? 1 : ev->type == POOL_STREAMS ? 4 : 0;
+	unsigned want = ev->type == POOL_SOCKET || ev->type == POOL_METERED ? 1 : ev->type == POOL_STREAMS ? 4 : 0;
 
 	if (ev->type == POOL_NOTICE)
 		p->notice(p, &ev->err);
-	if (!l || ev->type < POOL_EXITED || ev->type > POOL_STREAMS || nfds != want) {
+	if (!l || ev->type < POOL_EXITED || ev->type > POOL_METERED || nfds != want) {
 		link_close_fds(fds, nfds);
 		return;
 	}

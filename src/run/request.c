@@ -33,7 +33,7 @@ const struct opt request_opts[] = {
 	{ "arg", 'a', "ARG", NULL, OPT_LIST, AT(args), "args", 0, 0, 0, "argument of the code; may be repeated" },
 	{ "env", 'e', "K=V", NULL, OPT_LIST, AT(env), NULL, 0, 0, 0, "environment variable; may be repeated" },
 	{ "file", 'f', "SRC[:DST]", NULL, OPT_LIST, AT(file_opts), NULL, 0, 0, 0,
-	  "copy a file or folder into /workspace; may be repeated" },
+	  "copy a file or folder into /workspace (not through a symlink); may be repeated" },
 	{ "ro", 0, "SRC:DST", NULL, OPT_LIST, AT(ro), NULL, 0, 0, 0, "show a file or folder of the host read-only; may be repeated" },
 	{ "layer", 0, "SRC:DST", NULL, OPT_LIST, AT(layer), NULL, 0, 0, 0,
 	  "show a folder of the host with a private writable layer over it (its own budget); as root the guest has the rights of the folder's owner there, also to read; may be repeated" },
@@ -57,7 +57,7 @@ const struct opt request_opts[] = {
 	{ "allow-degraded", 0, NULL, NULL, OPT_FLAG, AT(allow_degraded), NULL, 0, 0, OPT_CONFIG | OPT_NO_JSON,
 	  "start although a guard is missing on this host" },
 	{ "json", 'j', NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, OPT_NO_JSON, "print the result object and nothing else" },
-	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, OPT_NO_JSON, "no verdict line, no warnings" },
+	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, OPT_NO_JSON, "no verdict line, no warnings; what belljar itself fails at or refuses is told" },
 	{ "verbose", 'v', NULL, NULL, OPT_FLAG, AT(verbose), NULL, 0, 0, OPT_NO_JSON, "say how it ended, always" },
 	{ "dry-run", 'n', NULL, NULL, OPT_FLAG, AT(dry_run), NULL, 0, 0, OPT_NO_JSON, "print the resolved plan and start nothing" },
 	{ .name = NULL },
@@ -283,6 +283,8 @@ static int json_special(const char *field, json_t *v, struct request *r, struct 
 		rc = json_files(v, r, a, e);
 	else if (strcmp(field, "allow") == 0)
 		rc = json_allow(v, r, a, e);
+	else if (strcmp(field, "allow_modules") == 0)
+		rc = json_strings(v, field, &r->allow_modules_request, a, e);
 	else if (strcmp(field, "rules") == 0)
 		rc = json_rules(v, r, a, e);
 	else
@@ -372,6 +374,16 @@ static int json_place(const char *key, const char *apart, const char *const *bes
 	return err_set(e, ERR_REQUEST, "request: '%.60s' is not for a request with '%s'", key, apart);
 }
 
+const char *request_json_error(json_error_t *je)
+{
+	char *near = strstr(je->text, " near '");
+
+	/* A field that is there twice has to be named; one that long is none of ours. */
+	if (near && (strncmp(je->text, "duplicate object key", 20) != 0 || strlen(near) > 48))
+		*near = '\0';
+	return je->text;
+}
+
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e)
 {
 	return request_from_json_beside(r, text, len, NULL, NULL, a, e);
@@ -385,9 +397,9 @@ int request_from_json_beside(struct request *r, const char *text, size_t len, co
 	int rc = 0;
 
 	if (!root && je.line > 1)
-		return err_set(e, ERR_REQUEST, "request: not JSON: line %d, column %d: %s", je.line, je.column, je.text);
+		return err_set(e, ERR_REQUEST, "request: not JSON: line %d, column %d: %s", je.line, je.column, request_json_error(&je));
 	if (!root)
-		return err_set(e, ERR_REQUEST, "request: not JSON: column %d: %s", je.column, je.text);
+		return err_set(e, ERR_REQUEST, "request: not JSON: column %d: %s", je.column, request_json_error(&je));
 	if (!json_is_object(root)) {
 		json_decref(root);
 		return err_set(e, ERR_REQUEST, "request: must be an object");
@@ -603,8 +615,8 @@ static int check_words(const struct request *r, struct err *e)
 		return err_set(e, ERR_USAGE, "--out needs --get: nothing would be put there");
 	if (r->workspace && r->get.n)
 		return err_set(e, ERR_USAGE, "--get and --workspace exclude each other: all of the workspace comes back");
-	if (r->policy == POLICY_OFF && (r->allow_modules.n || r->deny_modules.n || !r->allow_imports)) {
-		err_set(e, ERR_REQUEST, "--%s: with --policy off nothing is looked at", r->allow_modules.n ? "allow-modules" : r->deny_modules.n ? "deny-modules" : "allow-imports");
+	if (r->policy == POLICY_OFF && (r->allow_modules.n || r->allow_modules_request.n || r->deny_modules.n || !r->allow_imports)) {
+		err_set(e, ERR_REQUEST, "--%s: with --policy off nothing is looked at", r->allow_modules.n || r->allow_modules_request.n ? "allow-modules" : r->deny_modules.n ? "deny-modules" : "allow-imports");
 		return err_hint(e, "--policy enforce");
 	}
 	if (r->workspace && r->no_write)
@@ -662,13 +674,17 @@ static void narrow(struct strlist *list, const struct strlist *by, struct arena 
 	*list = out;
 }
 
-/* The operator's or the command line's; a project's file and a request object can only narrow it, or begin it. Names are compared as they are written. */
+/*
+ * The command line's, or that of the user's file and the environment; the system file, a project's file and a request object can only narrow it, or begin it.
+ * Names are compared as they are written.
+ */
 int request_programs(struct request *r, const struct language *lang, struct arena *a, struct err *e)
 {
 	const struct {
 		const struct strlist *list;
 		bool given;
 	} from[] = {
+		{ &r->allow_system, r->allow_system.n > 0 },
 		{ r->allow.n ? &r->allow : &r->allow_config, r->allow.n || r->allow_config.n },
 		{ &r->allow_project, r->allow_project.n > 0 },
 		{ &r->allow_request, r->allow_in_request },
@@ -693,7 +709,7 @@ int request_programs(struct request *r, const struct language *lang, struct aren
 		return 0;
 	if (!r->programs.n) {
 		err_set(e, ERR_DENIED, "--allow: no program is allowed");
-		return err_hint(e, "an empty list allows nothing; a project's file and a request can only narrow what the command line allows");
+		return err_hint(e, "an empty list allows nothing; the system file, a project's file and a request can only narrow what the command line allows");
 	}
 	if (r->programs.n > JAR_ALLOW_MAX)
 		return err_set(e, ERR_REQUEST, "--allow: at most %d programs", JAR_ALLOW_MAX);
@@ -748,7 +764,7 @@ int request_resolve(struct request *r, struct arena *a, struct err *e)
 void request_copy(struct request *dst, const struct request *src)
 {
 	struct strlist *lists[] = { &dst->argv, &dst->args, &dst->env, &dst->file_opts, &dst->ro, &dst->layer, &dst->get, &dst->allow_request,
-				    &dst->allow_modules, &dst->deny_modules };
+				    &dst->allow_modules, &dst->allow_modules_request, &dst->deny_modules };
 
 	*dst = *src;
 	/* No room left: the first word added makes a list of its own. */

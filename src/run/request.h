@@ -18,6 +18,8 @@ struct request_file {
 
 enum request_policy { POLICY_OFF, POLICY_WARN, POLICY_ENFORCE };
 
+struct json_error_t;
+
 struct request {
 	const char *id, *client;
 	const char *language;	      /* NULL: find out */
@@ -27,7 +29,8 @@ struct request {
 	struct strlist argv;	      /* a program instead of code */
 	struct strlist args, env, file_opts, ro, layer, get;
 	struct strlist allow;	      /* --allow, "git,python3"; while the configuration is read: its */
-	struct strlist allow_config, allow_project, allow_request; /* the operator's, the project file's, the request object's */
+	/* The system file's, that of the other files and the environment, the project file's, the request object's. */
+	struct strlist allow_system, allow_config, allow_project, allow_request;
 	bool allow_in_request;	      /* an empty list allows nothing */
 	const char *stdin_path;	      /* host path, "-": the caller's */
 	const char *stdin_data;	      /* given in the request */
@@ -37,6 +40,7 @@ struct request {
 	uint64_t policy;	      /* enum request_policy */
 	const char *rules;	      /* sets of rules, "standard,mine" */
 	struct strlist allow_modules, deny_modules;
+	struct strlist allow_modules_request; /* the request object's: both lists hold */
 	bool allow_imports;
 	bool syntax_only;	      /* nothing is run: the language says whether the code is right (belljar check) */
 	bool no_write, allow_degraded, json, quiet, verbose, dry_run, no_keep_code;
@@ -49,6 +53,7 @@ struct request {
 	const struct language *lang;  /* NULL: a program */
 	const char *code_name;	      /* the source's name in /workspace */
 	const char *driver;	      /* a program of the jar's root that runs in place of the code; never from outside */
+	bool metered;		      /* the front reads the jar's CPU time while it runs; never from outside */
 	bool alone;		      /* a client of its own for the pool, which costs a place made anew: its jar, and its memory, is nobody's before and nobody's after; never from outside */
 	bool code_in_workspace;	      /* it is a file of --workspace and comes in with that */
 	struct strlist programs;      /* names of the allow-list in force (jar/allow.h); none: every program of the host's /usr */
@@ -112,6 +117,8 @@ extern const struct opt request_opts[];
 int request_from_json(struct request *r, const char *text, size_t len, struct arena *a, struct err *e);
 /* The same for an object with a field `apart` that somebody else reads, which only the fields `beside` may go with. */
 int request_from_json_beside(struct request *r, const char *text, size_t len, const char *apart, const char *const *beside, struct arena *a, struct err *e);
+/* What jansson says of a text, without the words of the text. */
+const char *request_json_error(struct json_error_t *je);
 /* The configuration has been read, the command line comes: an allow-list of its own takes the place of the operator's. */
 void request_configured(struct request *r);
 /* Finds the allow-list in force, `programs`, for code in a language (NULL: a program); request_resolve() does it too. */

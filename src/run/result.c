@@ -349,7 +349,7 @@ static int put_result(struct json_out *o, const struct result *r, const struct r
 	if (r->files.incomplete)
 		json_out_bool(o, "files_incomplete", true);
 	if (req->workspace)
-		put_strings(o, "deleted", &r->deleted);
+		put_strings(o, "deleted", &r->files.deleted);
 	if (r->compile.there)
 		put_compile(o, &r->compile);
 	return o->to->failed ? -1 : 0;

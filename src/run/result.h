@@ -40,7 +40,6 @@ struct result {
 	bool have_facts;
 	struct jar_facts facts;
 	struct artifacts files;
-	struct strlist deleted; /* files of --workspace that the program removed */
 	/* for its receipt */
 	int64_t time_ms;	      /* when the request was taken up */
 	const struct feed_entry *fed; /* what went in */

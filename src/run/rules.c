@@ -48,7 +48,7 @@ static int fill(void *row, const struct key *keys, const char *key, struct fy_no
 			*(char **)at = yaml_scalar_dup(value);
 		return *(void **)at ? 0 : err_set(e, ERR_INPUT, "%s: '%s' has the wrong type", path, key);
 	}
-	return err_set(e, ERR_INPUT, "%s: unknown key '%.60s'", path, key);
+	return err_set(e, ERR_INPUT, "%s: unknown key '%s'", path, yaml_shown(key));
 }
 
 static void *parse_row(struct fy_node *n, const struct key *keys, size_t size, const char *path, struct err *e)
@@ -144,7 +144,7 @@ int rules_parse(const char *path, struct rules_file *out, struct err *e)
 		if (key && (strcmp(key, "rules") == 0 || strcmp(key, "sets") == 0))
 			rc = parse_rows(fy_node_pair_value(pair), strcmp(key, "sets") == 0, path, out, e);
 		else
-			rc = err_set(e, ERR_INPUT, "%s: unknown key '%.60s'; a file of rules has 'rules' and 'sets'", path, key ? key : "");
+			rc = err_set(e, ERR_INPUT, "%s: unknown key '%s'; a file of rules has 'rules' and 'sets'", path, yaml_shown(key ? key : ""));
 	}
 	if (doc)
 		fy_document_destroy(doc);

@@ -19,6 +19,8 @@
 #include "jar/feed.h"
 #include "jar/root.h"
 #include "kernel/sys.h"
+#include "run/ceiling.h"
+#include "run/place.h"
 #include "run/policy.h"
 #include "run/state.h"
 #include "run/syntax.h"
@@ -79,7 +81,7 @@ static void environment(const struct request *req, bool own, struct arena *a, st
 {
 	static const char *const base[] = {
 		"SANDBOX_MODE=1", ("HOME=" ROOT_HOME), "PATH=" ALLOW_PATH,
-		"LANG=C.UTF-8", "TMPDIR=/tmp",
+		"LANG=C.UTF-8", "TMPDIR=/tmp", "LSAN_OPTIONS=detect_leaks=0", /* it needs ptrace, which the filter denies */
 	};
 
 	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++)
@@ -105,7 +107,7 @@ static int feed_workspace(struct run *x, struct err *e)
 		return err_set(e, ERR_INPUT, "--workspace: %s is not a folder", x->req->workspace);
 	if (feeder_add_path(&x->feeder, x->req->workspace, "", "--workspace", e) < 0)
 		return -1;
-	feeder_names(&x->feeder, &x->sent);
+	x->sent_count = x->feeder.count;
 	return 0;
 }
 
@@ -606,6 +608,7 @@ static void begin_step(struct run *x, enum run_state state)
 	struct strlist env = { 0 };
 	struct err e = { 0 };
 
+	ceiling_held(&s->limits);
 	x->state = state;
 	x->step = s;
 	s->there = true;
@@ -822,39 +825,6 @@ static void after_syntax(struct run *x)
 
 /* ---- what comes out ---- */
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Files and folders that went in with --workspace and are gone in the jar are removed from the host's folder too. */
-static void remove_deleted(struct run *x)
-{
-	const struct strlist *sent = &x->sent;
-	int dir = x->target;
-	struct artifacts *files = &x->res->files;
-	const char **have = arena_alloc(x->arena, (files->count + 1) * sizeof(*have));
-	size_t n = 0;
-
-	for (const struct artifact *f = files->list; f; f = f->next)
-		have[n++] = f->path;
-	qsort(have, n, sizeof(*have), compare_names);
-	/* Backwards: what is in a folder was listed after it. */
-	for (size_t i = sent->n; i-- > 0;) {
-		const char *name = sent->v[i], *slash = strrchr(name, '/'), *leaf = slash ? slash + 1 : name;
-		auto_close int parent = -1;
-
-		/* git's own data does not come back, and does not go away either. */
-		if (artifacts_is_git(name) || bsearch(&name, have, n, sizeof(*have), compare_names))
-			continue;
-		parent = slash ? sys_openat2(dir, arena_dup_len(x->arena, name, (size_t)(slash - name)), O_PATH | O_DIRECTORY, 0,
-					     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
-			       : fcntl(dir, F_DUPFD_CLOEXEC, 3);
-		if (parent >= 0 && (unlinkat(parent, leaf, 0) == 0 || (errno == EISDIR && unlinkat(parent, leaf, AT_REMOVEDIR) == 0)))
-			strlist_add(x->arena, &x->res->deleted, name);
-	}
-}
-
 static void on_files(struct watch *w, uint32_t events);
 static void conclude(struct run *x);
 
@@ -903,9 +873,12 @@ static void end_export(struct run *x)
 		give_up(x, &x->err);
 		return;
 	}
-	/* A list that is not whole says nothing about what is gone. */
-	if (x->req->workspace && !x->res->files.incomplete)
-		remove_deleted(x);
+	if (x->req->workspace) {
+		x->res->files.sent = feeder_sent(x->res->fed, x->sent_count, x->arena);
+		x->res->files.sent_count = x->sent_count;
+	}
+	artifacts_place(&x->res->files);
+	artifacts_done(&x->res->files);
 	conclude(x);
 }
 
@@ -1170,6 +1143,9 @@ static void on_link(struct link *l, const struct link_event *ev)
 	case LINK_STREAMS:
 		on_streams(x, ev->fds);
 		break;
+	case LINK_METER:
+		meter_set(&x->meter, ev->fd, ev->evidence->cg.cpu_ns);
+		break;
 	case LINK_SOCKET:
 		on_socket(x, ev->fd);
 		break;
@@ -1191,6 +1167,7 @@ static void finish(struct run *x)
 {
 	check_late(x);
 	x->state = RUN_DONE;
+	meter_close(&x->meter);
 	close_pipes(x);
 	close_source(x);
 	watch_close(&x->files);
@@ -1231,6 +1208,7 @@ void run_init(struct run *x, struct loop *loop, const struct run_options *opt, v
 	x->finished = finished;
 	x->link.event = on_link;
 	x->state = RUN_DONE;
+	meter_init(&x->meter);
 }
 
 /* The state folder once a process: a million runs of a batch need not ask for it again. */
@@ -1262,6 +1240,12 @@ static int prepare(struct run *x, struct err *e)
 	if (rc == 0 && (open_target(x, e) < 0 || open_stdin(x, e) < 0 || feed_files(x, e) < 0))
 		rc = -1;
 	x->res->fed = x->feeder.entries;
+	for (const struct feeder_skipped *s = x->feeder.skipped; s; s = s->next) {
+		struct artifact *f = artifacts_add(&x->res->files, s->name);
+
+		f->on_host = true;
+		artifacts_refuse(&x->res->files, f, s->why);
+	}
 	return rc;
 }
 
@@ -1273,7 +1257,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->pool = NULL;
 	x->state = RUN_SOCKET;
 	x->step = NULL;
-	x->sent = (struct strlist){ 0 };
+	x->sent_count = 0;
 	x->interrupts = 0;
 	x->again = x->doubtful = x->recheck_here = x->unchecked = false;
 	x->cancelled = x->killed = x->failed = x->exported = x->source_plain = false;
@@ -1289,7 +1273,7 @@ static void reset(struct run *x, const struct request *req, struct arena *a, str
 	x->link.ops = NULL;
 	x->link.pool = NULL;
 	feeder_init(&x->feeder, a);
-	x->feeder.hashing = x->opt->receipts;
+	x->feeder.hashing = x->opt->receipts || req->workspace; /* what a program left as it was is known by its hash */
 	artifacts_init(&res->files, a);
 }
 

@@ -8,6 +8,7 @@
 #include "run/client.h"
 #include "run/feeder.h"
 #include "run/link.h"
+#include "run/meter.h"
 #include "run/pool.h"
 #include "run/result.h"
 
@@ -41,7 +42,7 @@ struct run {
 	struct result *res;
 	enum run_state state;
 	struct link link;
-	struct strlist sent; /* what of --workspace went in, to see later what is gone */
+	size_t sent_count; /* how many entries of the feed are --workspace's: to see later what became of them */
 	const char *log_dir;
 	int target; /* folder that files come back to, -1: none */
 	unsigned interrupts;
@@ -63,6 +64,7 @@ struct run {
 	struct buf say;	       /* of a conversation: what was said; kept from its beginning until the guest has answered */
 	size_t say_at;	       /* what of it was written */
 	bool heard, hung_up;
+	struct meter meter;    /* of the guest under way, where the request is metered */
 	bool killed, failed;
 	struct err err;
 	/* files that come out */

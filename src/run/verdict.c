@@ -8,7 +8,7 @@
 
 #include "base/parse.h"
 
-const char *const run_limit_names[LIMIT_COUNT] = { "wall_time", "cpu_time", "memory", "pids", "disk", "output" };
+const char *const run_limit_names[LIMIT_COUNT] = { "wall_time", "cpu_time", "memory", "pids", "disk", "output", "sockets" };
 
 const char *verdict_status_name(enum run_status s)
 {
@@ -121,6 +121,9 @@ static void explain_felt(struct verdict *v, const struct jar_evidence *ev, const
 	else if (v->limits_hit & LIMIT_DISK) {
 		format_bytes(l->disk_bytes, size, sizeof(size));
 		snprintf(v->hint, sizeof(v->hint), "its disk was full: raise --disk (now %s)", size);
+	} else if (v->limits_hit & LIMIT_SOCKETS) {
+		format_bytes(l->memory_bytes, size, sizeof(size));
+		snprintf(v->hint, sizeof(v->hint), "it had too many sockets, or too much data in them that was not read: raise --memory (now %s)", size);
 	}
 }
 
@@ -137,6 +140,8 @@ void verdict_make(struct verdict *v, const struct jar_evidence *ev, const struct
 		v->limits_hit |= LIMIT_PIDS;
 	if (ev->disk_full)
 		v->limits_hit |= LIMIT_DISK;
+	if (ev->sockets_refused || ev->socket_memory_full)
+		v->limits_hit |= LIMIT_SOCKETS;
 	if (ev->ended_by == JAR_ENDED_ITSELF) {
 		if (ev->code == CLD_EXITED) {
 			v->exited = true;

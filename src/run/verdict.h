@@ -14,7 +14,7 @@ enum run_reason {
 	REASON_COUNT
 };
 
-enum run_limit { LIMIT_WALL = 1, LIMIT_CPU = 2, LIMIT_MEMORY = 4, LIMIT_PIDS = 8, LIMIT_DISK = 16, LIMIT_OUTPUT = 32, LIMIT_COUNT = 6 };
+enum run_limit { LIMIT_WALL = 1, LIMIT_CPU = 2, LIMIT_MEMORY = 4, LIMIT_PIDS = 8, LIMIT_DISK = 16, LIMIT_OUTPUT = 32, LIMIT_SOCKETS = 64, LIMIT_COUNT = 7 };
 
 extern const char *const run_limit_names[LIMIT_COUNT];
 

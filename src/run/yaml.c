@@ -24,9 +24,8 @@ static void be_quiet(struct fy_diag *diag, void *user, const char *buf, size_t l
  * The whole file, checked before libfyaml sees it: a project's file is as foreign as its code, and libfyaml 0.7.12 never returns from
  * some that are no UTF-8 (found by fuzzing). NUL-terminated; NULL on an error.
  */
-static char *read_text(const char *path, struct err *e)
+static char *read_text(int fd, const char *path, struct err *e)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	auto_buf text = BUF_INIT(FILE_MAX);
 	char block[4096];
 	struct stat st;
@@ -84,10 +83,24 @@ static bool is_null(struct fy_node *n)
 
 int yaml_open(const char *path, struct fy_document **doc, struct fy_node **root, struct err *e)
 {
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return yaml_open_fd(fd, path, doc, root, e);
+}
+
+const char *yaml_shown(const char *key)
+{
+	size_t n = strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+
+	return n && !key[n] && n <= 60 ? key : "(not a name)";
+}
+
+int yaml_open_fd(int fd, const char *path, struct fy_document **doc, struct fy_node **root, struct err *e)
+{
 	struct fy_diag_cfg diag_cfg;
 	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
 	struct fy_diag *diag;
-	auto_free char *text = read_text(path, e);
+	auto_free char *text = read_text(fd, path, e);
 	char *owned;
 
 	*doc = NULL;

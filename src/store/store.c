@@ -32,7 +32,7 @@
 #define PACK_BYTES     1024	  /* smaller code is kept as it is: little would be gained */
 #define PACK_LEVEL     1
 
-enum code_form { CODE_PLAIN, CODE_ZSTD };
+enum code_form { CODE_PLAIN, CODE_ZSTD, CODE_REMOVED };
 
 static const char schema[] =
 	"PRAGMA journal_mode=WAL;"
@@ -51,7 +51,8 @@ static const char *const statements[STORE_STATEMENTS] = {
 	[STORE_LAST] = "SELECT seq, hash FROM receipt ORDER BY seq DESC LIMIT 1",
 	[STORE_ADD] =
 		"INSERT INTO receipt(seq, id, time, client, language, status, reason, code, hash, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[STORE_HAS_CODE] = "SELECT 1 FROM code WHERE hash = ?",
+	[STORE_HAS_CODE] = "SELECT form FROM code WHERE hash = ?",
+	[STORE_FORGET_CODE] = "DELETE FROM code WHERE hash = ?",
 	[STORE_ADD_CODE] = "INSERT INTO code(hash, form, bytes, data) VALUES(?, ?, ?, ?)",
 	[STORE_HASH_AT] = "SELECT hash FROM receipt WHERE seq = ?",
 	[STORE_HASHES] = "SELECT seq, hash FROM receipt WHERE seq > ? ORDER BY seq",
@@ -208,7 +209,8 @@ static int open_file(struct store *s, bool create, int busy_ms, struct err *e)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_wal_hook(s->db, count_pages, s);
-	return exec(s, "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY", "open the receipts", e);
+	/* The log of a large group is given back when the next one begins it anew. */
+	return exec(s, "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=8388608", "open the receipts", e);
 }
 
 bool store_exists(const char *dir)
@@ -312,21 +314,36 @@ static char *pack(struct store *s, const struct receipt *r, size_t *len)
 	return NULL;
 }
 
+static int forget_code(struct store *s, const uint8_t hash[DIGEST_SIZE], struct err *e)
+{
+	sqlite3_stmt *st = statement(s, STORE_FORGET_CODE, e);
+
+	if (!st)
+		return -1;
+	sqlite3_bind_blob(st, 1, hash, DIGEST_SIZE, SQLITE_STATIC);
+	return step_done(s, st, "keep the code", e);
+}
+
 /* Kept once, whoever brings it. */
 static int add_code(struct store *s, const struct receipt *r, struct err *e)
 {
 	sqlite3_stmt *has = statement(s, STORE_HAS_CODE, e), *add = has ? statement(s, STORE_ADD_CODE, e) : NULL;
 	size_t len = r->code_len;
 	char *packed;
+	bool removed;
 	int rc;
 
 	if (!add)
 		return -1;
 	sqlite3_bind_blob(has, 1, r->code_hash, DIGEST_SIZE, SQLITE_STATIC);
 	rc = sqlite3_step(has);
+	removed = rc == SQLITE_ROW && sqlite3_column_int(has, 0) == CODE_REMOVED;
 	sqlite3_reset(has);
-	if (rc != SQLITE_DONE)
+	if (rc != SQLITE_DONE && !removed)
 		return rc == SQLITE_ROW ? 0 : store_error(s, "keep the code", e);
+	/* It was removed for room, and comes again: it is the newest now. */
+	if (removed && forget_code(s, r->code_hash, e) < 0)
+		return -1;
 	packed = pack(s, r, &len);
 	sqlite3_bind_blob(add, 1, r->code_hash, DIGEST_SIZE, SQLITE_STATIC);
 	sqlite3_bind_int(add, 2, packed ? CODE_ZSTD : CODE_PLAIN);
@@ -334,6 +351,7 @@ static int add_code(struct store *s, const struct receipt *r, struct err *e)
 	/* A NULL pointer would be NULL, not empty. */
 	sqlite3_bind_blob64(add, 4, packed ? packed : r->code_len ? r->code : "", packed ? len : r->code_len, SQLITE_STATIC);
 	rc = step_done(s, add, "keep the code", e);
+	s->code_added += packed ? len : r->code_len;
 	free(packed);
 	return rc;
 }
@@ -544,7 +562,7 @@ int store_code(struct store *s, const uint8_t hash[DIGEST_SIZE], struct buf *out
 		size_t len = (size_t)sqlite3_column_bytes(st, 2);
 		auto_free char *plain = NULL;
 
-		done = 0;
+		done = sqlite3_column_int(st, 0) == CODE_REMOVED ? 2 : 0;
 		if (sqlite3_column_int(st, 0) == CODE_ZSTD) {
 			plain = bytes >= 0 && bytes <= RECEIPT_CODE_MAX ? malloc((size_t)bytes + 1) : NULL;
 			len = plain ? ZSTD_decompress(plain, (size_t)bytes, data, len) : 0;
@@ -559,6 +577,105 @@ int store_code(struct store *s, const uint8_t hash[DIGEST_SIZE], struct buf *out
 	}
 	sqlite3_finalize(st);
 	return done;
+}
+
+/* ---- room for code ---- */
+
+#define TRIM_PART  8		/* of the bound: what is freed in advance */
+#define TRIM_ADDED 16		/* the same: what is added before anybody looks */
+#define TRIM_BYTES (16U << 20)	/* in one transaction: others wait for it, and all of it goes through the log */
+
+static uint64_t code_max = STORE_CODE_MAX;
+
+void store_set_code_max(uint64_t bytes)
+{
+	code_max = bytes;
+}
+
+static int64_t number_of(struct store *s, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	int64_t n = -1;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+/* All pages that are in use, receipts too: while these are no more than the bound, nobody has to count. */
+static bool may_be_full(struct store *s)
+{
+	int64_t pages = number_of(s, "PRAGMA page_count"), unused = number_of(s, "PRAGMA freelist_count"), size = number_of(s, "PRAGMA page_size");
+
+	return pages > 0 && unused >= 0 && size > 0 && (uint64_t)(pages - unused) * (uint64_t)size > code_max;
+}
+
+/* One transaction's worth of the oldest. How much it was; 0 when there is none, -1 when it cannot be now. A row that says so stays: verifying asks for it. */
+static int64_t remove_some(struct store *s, uint64_t wanted, int64_t *from)
+{
+	sqlite3_stmt *oldest = NULL, *remove = NULL;
+	int64_t freed = 0;
+	struct err e;
+
+	if (exec(s, "PRAGMA secure_delete=ON; BEGIN IMMEDIATE", "make room", &e) < 0)
+		return -1;
+	if (sqlite3_prepare_v2(s->db, "SELECT rowid, length(data) FROM code WHERE rowid > ? AND form <> 2 ORDER BY rowid LIMIT 1", -1, &oldest, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(s->db, "UPDATE code SET form = 2, data = x'' WHERE rowid = ?", -1, &remove, NULL) != SQLITE_OK)
+		freed = -1;
+	while (freed >= 0 && (uint64_t)freed < wanted && freed < (int64_t)TRIM_BYTES && sqlite3_bind_int64(oldest, 1, *from) == SQLITE_OK && sqlite3_step(oldest) == SQLITE_ROW) {
+		int64_t len = sqlite3_column_int64(oldest, 1);
+
+		*from = sqlite3_column_int64(oldest, 0);
+		sqlite3_reset(oldest);
+		sqlite3_bind_int64(remove, 1, *from);
+		freed = sqlite3_step(remove) == SQLITE_DONE ? freed + len : -1;
+		sqlite3_reset(remove);
+	}
+	sqlite3_finalize(oldest);
+	sqlite3_finalize(remove);
+	if (freed <= 0 || exec(s, "COMMIT", "make room", &e) < 0) {
+		rollback(s);
+		return freed <= 0 ? freed : -1;
+	}
+	return freed;
+}
+
+void store_trim_code(struct store *s, bool always)
+{
+	int64_t total, freed, from = INT64_MIN;
+	int busy = s->busy_ms;
+
+	if (!s->code_added || (!always && s->code_added < code_max / TRIM_ADDED))
+		return;
+	s->code_added = 0;
+	if (!may_be_full(s))
+		return;
+	total = number_of(s, "SELECT sum(length(data)) FROM code");
+	if (total < 0 || (uint64_t)total <= code_max)
+		return;
+	store_set_busy(s, 0);
+	do {
+		freed = remove_some(s, (uint64_t)total - (code_max - code_max / TRIM_PART), &from);
+		total -= freed > 0 ? freed : 0;
+		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	} while (freed > 0 && (uint64_t)total > code_max - code_max / TRIM_PART);
+	store_set_busy(s, busy);
+}
+
+int store_code_size(struct store *s, uint64_t *bytes, uint64_t *codes, uint64_t *removed, struct err *e)
+{
+	sqlite3_stmt *st = store_prepare(s, "SELECT coalesce(sum(length(data)), 0), count(*), coalesce(sum(form = 2), 0) FROM code", e);
+	int rc;
+
+	if (!st)
+		return -1;
+	rc = sqlite3_step(st);
+	*bytes = (uint64_t)sqlite3_column_int64(st, 0);
+	*removed = (uint64_t)sqlite3_column_int64(st, 2);
+	*codes = (uint64_t)sqlite3_column_int64(st, 1) - *removed;
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW ? 0 : store_error(s, "read the code", e);
 }
 
 static int run_changes(struct store *s, const char *sql, uint64_t seq, uint64_t *changes, struct err *e)

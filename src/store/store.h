@@ -8,12 +8,14 @@
 #include "store/checkpoint.h"
 #include "store/receipt.h"
 
-#define STORE_FILE "receipts.db"
+#define STORE_FILE     "receipts.db"
+#define STORE_CODE_MAX (1ULL << 30)
 
 enum store_statement {
 	STORE_LAST,
 	STORE_ADD,
 	STORE_HAS_CODE,
+	STORE_FORGET_CODE,
 	STORE_ADD_CODE,
 	STORE_HASH_AT,
 	STORE_HASHES,
@@ -29,6 +31,7 @@ struct store {
 	void *zstd;
 	int busy_ms;
 	int wal_pages;	 /* in the log after the last commit */
+	uint64_t code_added; /* bytes of code since store_trim_code() */
 	int dir;	 /* the state folder, to ask for its room */
 	struct buf body; /* of the receipt at hand */
 	char path[512];
@@ -64,7 +67,14 @@ int store_add_checkpoint(struct store *s, const struct checkpoint *c, struct err
 int store_last_checkpoint(struct store *s, struct checkpoint *out, struct err *e);
 int store_last_prune(struct store *s, struct checkpoint *out, struct err *e);
 
-/* The code of a hash, unpacked into `out`; 1 when it was not kept. */
+/* How much code a database keeps, in this process (STORE_CODE_MAX when nobody says). */
+void store_set_code_max(uint64_t bytes);
+/* Removes the oldest code until there is room again; receipts keep its hash, and a mark that it was removed. Does nothing while all of it fits; who finds the database locked
+ * leaves it to the next time. `always`: also when little was added since the last time. */
+void store_trim_code(struct store *s, bool always);
+/* How much there is: bytes of code as it is kept, codes, codes that were removed. */
+int store_code_size(struct store *s, uint64_t *bytes, uint64_t *codes, uint64_t *removed, struct err *e);
+/* The code of a hash, unpacked into `out`; 1 when it was not kept, 2 when it was removed for room. */
 int store_code(struct store *s, const uint8_t hash[DIGEST_SIZE], struct buf *out, struct err *e);
 /* Removes all receipts up to the record's seq and the code that no receipt has any more; adds the record. In one transaction. */
 int store_prune(struct store *s, const struct checkpoint *record, uint64_t *receipts, uint64_t *codes, struct err *e);

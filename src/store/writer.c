@@ -268,12 +268,14 @@ static void serve(struct writer *w)
 	while (!w->ended) {
 		if (gather(w, w->unsigned_count ? SIGNER_INTERVAL_MS : -1) < 0 || commit_all(w) < 0)
 			break;
+		store_trim_code(&w->store, is_due(w));
 		store_tidy(&w->store, TIDY_PAGES, false);
 		if (is_due(w))
 			sign(w);
 	}
 	if (w->unsigned_count)
 		sign(w);
+	store_trim_code(&w->store, true);
 	store_tidy(&w->store, TIDY_END_PAGES, true);
 }
 

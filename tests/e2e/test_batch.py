@@ -126,10 +126,12 @@ def test_large_output_is_cut_and_kept_in_a_log():
 
 
 def test_options_are_defaults_of_lines():
-    c = batch([{"code": "import time; time.sleep(9)"}, {"code": "print(1)", "limits": {"wall_ms": 20000}, "client": "own"}], "--timeout", "300ms",
-              "--client", "mine")
-    assert [r["reason"] for r in c.results] == ["wall_time", "exited"]
-    assert [r["client"] for r in c.results] == ["mine", "own"]
+    """And their ceilings, where they are limits (test_operator.py)."""
+    c = batch([{"code": "import time; time.sleep(0.1)"}, {"code": "print(1)", "limits": {"wall_ms": 20000}, "client": "own"},
+               {"code": "print(1)", "limits": {"wall_ms": 9000}}, {"code": "import time; time.sleep(9)", "limits": {"wall_ms": 300}}], "--timeout", "9500ms", "--client", "mine")
+    assert [r["reason"] for r in c.results] == ["exited", "policy", "exited", "wall_time"]
+    assert [r["client"] for r in c.results] == ["mine", "own", "mine", "mine"]
+    assert batch([{"code": "import time; time.sleep(9)"}], "--timeout", "300ms").results[0]["reason"] == "wall_time"
     assert batch([{"code": "echo $0"}], "--lang", "bash").results[0]["language"] == "bash"
 
 

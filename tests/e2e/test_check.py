@@ -299,6 +299,25 @@ def test_files_of_the_request_are_looked_at():
     assert c.verdict == "error/policy" and [(v["file"], v["line"]) for v in c["violations"]] == [("lib/m.py", 2)]
 
 
+@pytest.mark.parametrize("name", ["m.py", "m.pyw", "M.PY", "lib/m.Sh"])
+def test_endings_in_any_case(name):
+    text = "curl x" if name.endswith("Sh") else SHELL
+    c = jar("--request", "-", input=json.dumps({"policy": "enforce", "code": "1", "files": [{"path": name, "content": text}]}).encode())
+    assert c.verdict == "error/policy" and c["violations"][0]["file"] == name, str(c)
+
+
+def test_what_is_not_looked_at_is_refused(put):
+    """A file that is past what is looked at is no way around the check."""
+    others = [{"path": f"a{i}.txt", "content": ""} for i in range(300)]
+    many = [{"path": f"a{i}.py", "content": ""} for i in range(256)]
+    bad, good = {"path": "z.py", "content": SHELL}, {"path": "z.txt", "content": ""}
+    for files, verdict in (([*others, bad], "error/policy"), ([*many, bad], "error/policy"), ([*many, *others, good], "completed/exited")):
+        c = jar("--request", "-", input=json.dumps({"policy": "enforce", "code": "1", "files": files}).encode())
+        assert c.verdict == verdict and (verdict != "error/policy" or "z.py" in c["error"]), str(c)
+    c = jar("--policy", "enforce", "-f", put("big.py", "#" * (2 << 20) + "\n" + SHELL), "-c", "1")
+    assert c.verdict == "error/policy" and "big.py" in c["error"], str(c)
+
+
 NOT_UNDERSTOOD = "echo a 2>&1 <<<\"str\"\ncat > x 2>&1 <<<\"str\"\n"  # tree-sitter's grammar does not know that order; bash does
 
 
@@ -350,7 +369,8 @@ def test_batch():
         assert b.run({"code": "print(1)"})["status"] == "completed"
         r = b.run({"code": SHELL})
         assert (r["status"], r["reason"], r["stdout"]) == ("error", "policy", "") and r["isolation"] is None
-        assert b.run({"code": SHELL, "policy": "warn"})["stdout"] == "ran\n"
+        r = b.run({"code": SHELL, "policy": "warn"})
+        assert (r["reason"], r["stdout"]) == ("policy", "") and "'policy'" in r["error"], r
         assert b.run({"code": "open('a')", "rules": ["pure"]})["reason"] == "policy"
         assert b.run({"code": "import json", "allow_modules": ["math"]})["reason"] == "policy"
         assert b.run({"code": "import json", "allow_imports": False})["reason"] == "policy"
@@ -382,3 +402,118 @@ def test_hostile_text(box):
     by = {f["file"].rsplit("/", 1)[1]: f for f in c["files"]}
     assert [v["rule"] for v in by["long-line.py"]["violations"]] == ["parse"]
     assert "sh-download" in {v["rule"] for v in by["inner.sh"]["violations"]}
+
+
+# ---- text that the language reads in another way ---------------------------------------------------
+
+EVIL = "import os\nos.system('echo RAN')\n"
+HIDDEN = "x = 1 #\\n" + EVIL.replace("\n", "\\n") + "\n"  # a comment, unless \n is read as a line's end
+
+# What stands before HIDDEN, and whether Python takes it for a coding comment: PEP 263 as CPython's tokenizer has it.
+COOKIES = {
+    "# coding: unicode_escape\n": True, "#coding=unicode_escape\n": True, "# -*- coding: unicode_escape -*-\n": True, "# vim: set fileencoding=unicode_escape :\n": True,
+    "#!/usr/bin/python3\n# coding: unicode_escape\n": True, "\n# coding: unicode_escape\n": True, " \t\f# coding: unicode_escape\n": True, "#\r# coding: unicode_escape\n": True,
+    "#\r\n# coding: unicode_escape\r\n": True, "# coding:\tunicode_escape\n": True, "# coding: unicode-escape\n": True,
+    "# CODING: unicode_escape\n": False, "# coding : unicode_escape\n": False, "# coding unicode_escape\n": False, "x = 2 # coding: unicode_escape\n": False,
+    "x = 2\n# coding: unicode_escape\n": False, "\n\n# coding: unicode_escape\n": False, "#\n#\n# coding: unicode_escape\n": False, "'''\n# coding: unicode_escape\n'''\n": False,
+    "# coding: utf-8\n# coding: unicode_escape\n": False, "\\\n# coding: unicode_escape\n": False,
+}
+
+
+@pytest.mark.parametrize("head", list(COOKIES))
+def test_coding_comments(head, box):
+    text = (head + HIDDEN).encode()
+    f = write(box, "t.py", text)
+    rules = {v["rule"] for v in run("check", "-S", "--json", f)["files"][0]["violations"]}
+    assert ("encoding" in rules) is COOKIES[head]
+    try:  # the same question to Python itself
+        names = compile(text, "t.py", "exec").co_names
+    except SyntaxError:
+        names = ()
+    assert ("os" in names) is COOKIES[head]
+
+
+@pytest.mark.parametrize("name", ["unicode_escape", "raw_unicode_escape", "utf-7", "utf7", "UTF_7", "utf-16", "utf-32", "punycode", "idna", "koi8-r", "shift_jis", "hz", "cp037", "no-such", "rot13",
+                                  "utf-8x", "utf_16_le"])
+def test_an_encoding_that_is_not_read_refuses(name):
+    c = python(f"# coding: {name}\nprint('RAN')\n", "--policy", "enforce")
+    assert c.verdict == "error/policy" and "(encoding)" in c["error"] and c["stdout"] == "", str(c)
+
+
+def test_unicode_escape_does_not_run_in_enforce():
+    code = "# coding: unicode_escape\n" + HIDDEN
+    assert python(code, "--policy", "warn")["stdout"] == "RAN\n"
+    assert python(code, "--policy", "enforce").verdict == "error/policy"
+    assert jar("--policy", "enforce", "--request", "-", input=json.dumps({"code": "import a", "files": [{"path": "a.py", "content": code}]}).encode()).verdict == "error/policy"
+    # `python3 -x a.py` passes the first line over.
+    third = "#\n#\n" + code
+    assert jar("--policy", "enforce", "--request", "-", input=json.dumps({"argv": ["python3", "-x", "a.py"], "files": [{"path": "a.py", "content": third}]}).encode()).verdict == "error/policy"
+
+
+@pytest.mark.parametrize("head", ["", "# coding: utf-8\n", "# coding: utf8\n", "# coding: UTF_8\n", "# coding: ascii\n", "# coding: us-ascii\n", "# coding: latin-1\n", "# coding: iso-8859-1\n",
+                                  "# coding: iso-8859-15\n", "# coding: cp1252\n", "\ufeff", "\ufeff# coding: utf-8\n"])
+def test_common_encodings_are_read(head):
+    assert python(head + "print(6 * 7)\n", "--policy", "enforce", "--rules", "pure").ok()["stdout"] == "42\n"
+
+
+@pytest.mark.parametrize("coding", ["latin-1", "cp1252", "iso8859-15"])
+def test_letters_of_8_bit_encodings(coding, put):
+    """\xaa is a letter that Python takes for an a."""
+    f = put("t.py", b"# coding: " + coding.encode() + b"\n# \xe9\xe8\nev\xaal('print(1)')\n")
+    v = run("check", "--json", f)["files"][0]["violations"]
+    assert [(x["rule"], x["line"], x["column"]) for x in v] == [("py-eval", 3, 1)]
+
+
+def test_a_mark_and_another_encoding(put):
+    f = put("t.py", "\ufeff# coding: latin-1\nprint(1)\n")
+    assert [v["rule"] for v in run("check", "-S", "--json", f)["files"][0]["violations"]] == ["encoding"]
+
+
+# (language, text, rule): code that stands where the grammar alone does not see it.
+READ_OTHERWISE = [
+    ("python", "# x\r" + EVIL.replace("\n", "\r"), "py-shell"), ("python", "x = 'a' # '\r" + EVIL, "py-shell"), ("python", "# \0\n" + EVIL, "encoding"),
+    ("python", "x = 1 \0'''\n\n" + EVIL + "# '''\n", "encoding"), ("bash", "echo hi\ncu\0rl x\n", "encoding"),
+]
+
+
+@pytest.mark.parametrize("lang,text,rule", READ_OTHERWISE)
+def test_line_ends_and_nul(lang, text, rule, box):
+    f = write(box, "t" + ENDING[lang], text.encode())
+    assert rule in {v["rule"] for v in run("check", "-S", "--json", f)["files"][0]["violations"]}
+
+
+@pytest.mark.parametrize("lang,text,rule", [
+    ("python", "import os\ngetattr(os, '\\N{LATIN SMALL LETTER S}ystem')('x')\n", "py-computed-name-module"), ("python", "import os\r\ngetattr(os, 'sys\\\r\ntem')('x')\r\n", "py-shell"),
+    ("javascript", "require('\\143hild_process')\n", "js-child-process"), ("javascript", "require('child\\\r_process')\n", "js-child-process"),
+    ("javascript", "require('child\\\r\n_process')\n", "js-child-process"), ("javascript", "require('child\\\u2028_process')\n", "js-child-process"),
+    ("javascript", "require(`\\x63hild_process`)\n", "js-child-process"), ("bash", "$'cu\\0xx'rl x\n", "sh-download"), ("bash", "$'cu\\x00xx'rl x\n", "sh-download"),
+])
+def test_escapes(lang, text, rule, box):
+    f = write(box, "t" + ENDING[lang], text.encode())
+    assert {v["rule"] for v in run("check", "-S", "--json", f)["files"][0]["violations"]} == {rule}
+
+
+@pytest.mark.parametrize("name,text", [
+    ("t.js", "var x = 1\n<!-- `\nrequire('child_process').execSync('echo RAN', {stdio: 'inherit'})\n// `\n"),
+    ("t.js", "var x = 1\n--> `\nrequire('child_process').execSync('echo RAN', {stdio: 'inherit'})\n// `\n"),
+    ("t.js", "var x = 1\n/* */ --> `\nrequire('child_process').execSync('echo RAN', {stdio: 'inherit'})\n// `\n"),
+    ("t.sh", "cu\\\nrl --version >&2; echo RAN\n"), ("t.sh", "echo \"$(cu\\\nrl --version >&2; echo RAN)\"\n"), ("t.sh", "bash -c 'cu\\\nrl --version >&2; echo RAN'\n"),
+])
+def test_two_readings_are_refused(name, text, put):
+    """What the grammar and the language read differently is not understood."""
+    if name.endswith(".js"):
+        need_language("node")
+    f = put(name, text)
+    assert "RAN" in jar(f)["stdout"]
+    c = jar("--policy", "enforce", f)
+    assert c.verdict == "error/policy" and c["stdout"] == "", str(c)
+
+
+@pytest.mark.parametrize("name,text", [
+    ("t.js", "var a = '<!-- x -->', b = `\n--> ${1}`, n = 2\n// <!--\nwhile (n --> 0);\nconsole.log(/<!--/.test(a))\n"),
+    ("t.sh", "echo a \\\n  b\necho \"x\\\ny\"\ncat <<E\na\\\nb\nE\ntrue &&\\\ntrue\n# c\\\nprintf '%s\\\n' z\n"),
+])
+def test_one_reading_is_none_of_them(name, text, put):
+    if name.endswith(".js"):
+        need_language("node")
+    jar("--policy", "enforce", put(name, text)).ok()

@@ -5,7 +5,7 @@ import os
 import time
 
 import pytest
-from harness import TEST_USER, bash, descendants, finish, home, jar, ms, run, run_dir, seconds, start, state_dir, stop, wait_until
+from harness import TEST_USER, bash, descendants, finish, home, jar, ms, own, run, run_dir, seconds, start, state_dir, stop, wait_until
 
 VERBS = ["run", "batch", "languages", "ps", "kill", "clean", "doctor", "bench", "config"]
 
@@ -234,3 +234,43 @@ def test_clean_bad_values(args):
 def test_clean_does_not_disturb_a_run(sleeper):
     assert run("clean", "--max-size", "900G").rc == 0
     assert sleeper.poll() is None and [r for r in run("ps", "--json").result if r["execution_id"] == sleeper.id]
+
+
+# ---- -q -------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("args", [["--policy", "enforce", "-c", "import subprocess"], ["--allow", "nosuch-program", "--", "true"], ["--", "/usr/bin/nosuch-program"], ["-c", "def"],
+                                  ["--request", "/nonexistent"], ["--timeout", "never", "--", "true"]])
+def test_quiet_does_not_hide_errors(args):
+    """Progress and notices are silenced; what belljar fails at or refuses is not."""
+    c = run("run", "-q", *args)
+    assert c.rc != 0 and "error: " in c.stderr, str(c)
+
+
+def test_quiet_hides_verdicts():
+    c = run("run", "-q", "-t", "300ms", "--", "sleep", "60")
+    assert c.rc == 124 and c.err == b"", str(c)
+    assert run("run", "-q", "--", "sh", "-c", "exit 3").err == b""
+
+
+def test_quiet_of_test(put):
+    cases = put("c.json", '[{"args": [1], "expected": 1}]')
+    c = run("test", "-q", "--policy", "enforce", put("s.py", "import subprocess\ndef f(x): return x\n"), "--func", "f", "--cases", cases)
+    assert c.rc == 1 and c.out == b"" and "py-subprocess" in c.stderr, str(c)
+    c = run("test", "-q", put("w.py", "def f(x): return x + 1\n"), "--func", "f", "--cases", cases)
+    assert (c.rc, c.out, c.err) == (1, b"", b"")
+
+
+def test_quiet_of_batch_tells_that_there_are_no_receipts(box):
+    state = put_file(box)
+    c = run("batch", "-q", "--audit", "best-effort", "-", input=b'{"code": "print(1)"}\n', env={"BELLJAR_STATE_DIR": state})
+    assert "no receipts" in c.stderr, str(c)
+
+
+def put_file(box):
+    """A state folder whose database is none."""
+    d = box / "state"
+    d.mkdir()
+    (d / "receipts.db").write_bytes(b"not a database" * 100)
+    for p in (d, d / "receipts.db"):
+        own(p)
+    return d

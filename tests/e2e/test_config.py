@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration: flag over environment over project file over user file over default; a project can only tighten."""
+import os
+
+import harness
 import pytest
 from harness import own, run
 
@@ -162,3 +165,77 @@ def test_layers(place, put, box):
     assert "mylib" in run("config", **kw).stdout
     c = run("run", "--ro", "@other", "--", "true", **kw)
     assert c.rc == 2 and "other" in c.stderr and "layers" in c.stderr
+
+
+# ---- a project's folder is foreign ------------------------------------------------------------------
+
+SECRET = "hunter2-secret:!:19000:0:99999:7:::"
+
+
+@pytest.fixture
+def work(box):
+    d = box / "work"
+    d.mkdir()
+    own(d)
+    return d
+
+
+def test_a_link_is_not_followed(work, put):
+    """As root it would be read with root's rights, and quoted."""
+    for target in (put("secret", f"{SECRET} x\n", 0o600), put("good.yaml", "timeout: 5s\n"), "/etc/shadow", "nowhere"):
+        (work / ".belljar.yaml").symlink_to(target)
+        c = run("run", "--", "echo", "started", cwd=work)
+        (work / ".belljar.yaml").unlink()
+        assert c.rc == 125 and c.out == b"" and "is a link" in c.stderr and "hunter2" not in c.stderr and "root" not in c.stderr, str(c)
+
+
+def test_errors_do_not_quote_what_is_no_word(work, place, put):
+    """A hard link, or a file that the caller names, may be a secret too."""
+    kw = place(project=f"{SECRET}: 1\n")
+    c = run("run", "--", "echo", "started", **kw)
+    assert c.rc == 125 and c.out == b"" and "hunter2" not in c.stderr and "not a setting" in c.stderr or "cannot be set" in c.stderr, str(c)
+    f = put("secret.yaml", f"'{SECRET}': 1\n")
+    c = run("check", "--rules", f, "/dev/null")
+    assert c.rc != 0 and "hunter2" not in c.stderr and "secret.yaml" in c.stderr, str(c)
+    c = run("run", "--", "true", **place(project="", languages={"x.yaml": f"'{SECRET}': 1\n"}))
+    assert c.rc != 0 and "hunter2" not in c.stderr, str(c)
+    f = put("secret.json", "hunter2secret\n")
+    c = run("run", "--request", f)
+    assert c.rc != 0 and "not JSON" in c.stderr and "hunter2" not in c.stderr, str(c)
+    c = run("judge", put("s.py", "print(1)"), "--cases", f)
+    assert c.rc == 2 and "not JSON" in c.stderr and "hunter2" not in c.stderr, str(c)
+
+
+def root_only():
+    if not harness.ROOT:
+        pytest.skip("only root can give files away")
+
+
+def test_a_third_users_file(work):
+    root_only()
+    f = work / ".belljar.yaml"
+    f.write_text("timeout: 5s\n")
+    os.chown(f, 12345, 12345)
+    c = run("run", "--", "echo", "started", cwd=work)
+    assert c.rc == 125 and c.out == b"" and "12345" in c.stderr, str(c)
+    assert run("run", "--", "echo", "started", cwd=work, env={"SUDO_UID": "12345"}).ok().out == b"started\n"
+    os.chown(work, 12345, 12345)  # the folder's owner has the say in it
+    assert run("run", "--", "echo", "started", cwd=work).ok().out == b"started\n"
+
+
+def test_somebody_elses_settings(place, box):
+    root_only()
+    kw = place(user="policy: off\n")
+    d = box / "config" / "belljar"
+    os.chown(d, 12345, 12345)
+    c = run("run", "--", "echo", "started", **kw)
+    assert c.rc == 125 and c.out == b"" and "12345" in c.stderr, str(c)
+    os.chown(d, 0, 0)
+    d.chmod(0o777)
+    c = run("run", "--", "echo", "started", **kw)
+    assert c.rc == 125 and "every user" in c.stderr, str(c)
+    d.chmod(0o755)
+    f = d / "config.yaml"  # a link in one's own folder is one's own
+    f.rename(box / "mine.yaml")
+    f.symlink_to(box / "mine.yaml")
+    assert run("run", "--", "echo", "started", **kw).ok().out == b"started\n"

@@ -135,7 +135,7 @@ def test_environment_is_short_and_clean():
     env = json.loads(c.ok()["stdout"])
     assert env.pop("PATH").endswith("/usr/bin:/sbin:/bin")
     env.pop("LC_CTYPE", None)
-    assert env == {"SANDBOX_MODE": "1", "HOME": "/home/guest", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "PYTHONDONTWRITEBYTECODE": "1",
+    assert env == {"SANDBOX_MODE": "1", "HOME": "/home/guest", "LANG": "C.UTF-8", "TMPDIR": "/tmp", "LSAN_OPTIONS": "detect_leaks=0", "PYTHONDONTWRITEBYTECODE": "1",
                    "PYTHONUNBUFFERED": "1"}
 
 

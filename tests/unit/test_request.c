@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
+#include "run/ceiling.h"
 #include "run/request.h"
 
 static struct arena arena;
@@ -249,11 +250,26 @@ TEST(rows_are_sound)
 	}
 }
 
+/* A limit that a project's file can only lower is one that a request cannot raise. */
+TEST(every_limit_is_a_ceiling)
+{
+	static struct ceiling c;
+
+	assert_int_equal(parse("{\"code\":\"1\"}"), 0);
+	for (const struct opt *o = request_opts; o->name; o++) {
+		if (!(o->flags & OPT_TIGHTEN) || o->kind == OPT_LIST)
+			continue;
+		ceiling_set(&c, o, &req, "test");
+		ROW_OK(c.by[o - request_opts] != NULL, "%s", o->name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field), cmocka_unit_test(defaults_stay), cmocka_unit_test(strict), cmocka_unit_test(nested_deeply),
 		cmocka_unit_test(nul_after_the_object), cmocka_unit_test(many_files), cmocka_unit_test(resolved), cmocka_unit_test(rows_are_sound),
+		cmocka_unit_test(every_limit_is_a_ceiling),
 	};
 
 	return cmocka_run_group_tests_name("request", tests, NULL, done);
