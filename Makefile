@@ -39,6 +39,7 @@ cheats: build
 
 fuzz: deps
 	@tests/fuzz/run.sh $(SECONDS)
+	@BELLJAR_PAIRS=2000000 BELLJAR_SEED=$$(date +%s) /usr/bin/python3 -m pytest -p no:cacheprovider -q tests/e2e/test_compare.py
 
 # belljar beside what else is installed; BENCH='--quick --only bare,belljar-run' narrows it.
 bench: build

@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/swebench.h"
+#include "grade/swe_clean.h"
 #include "grade/swe_report.h"
 #include "grade/swe_spec.h"
 #include "run/client.h"
@@ -33,16 +34,25 @@ static const struct opt swebench_opts[] = {
 	{ "ids", 0, "ID", NULL, OPT_LIST, AT(ids), NULL, 0, 0, 0, "run, validate: only these instances; may be repeated" },
 	{ "patch", 0, "FILE|-", NULL, OPT_STR, AT(patch), NULL, 0, 0, 0, "apply, test: the patch, or 'gold' (default: none, only the tests')" },
 	{ "test-id", 0, "ID", NULL, OPT_LIST, AT(tests), NULL, 0, 0, 0, "test: run this test instead of the test patch's files; may be repeated" },
+	{ "python", 0, "PATH", NULL, OPT_STR, AT(python), NULL, 0, 0, 0, "interpreter that runs the tests (default: the environment's, the repository's)" },
+	{ "env", 0, "DIR", NULL, OPT_STR, AT(env), NULL, 0, 0, 0, "environment for the tests: a venv or another folder of this host with bin/python; shown read-only" },
+	{ "env-map", 0, "FILE", NULL, OPT_STR, AT(env_map), NULL, 0, 0, 0, "environments by repository: lines, YAML or JSON of OWNER/NAME@VERSION or OWNER/NAME and a folder" },
 	{ "jobs", 'j', "N", NULL, OPT_U64, AT(jobs), NULL, 1, POOL_CEILING_MAX, 0, "jars at once (default: one for each CPU)" },
 	{ "timeout", 't', "TIME", NULL, OPT_MS, AT(wall_ms), NULL, 1, 86400000, 0, "limit of one run of tests (default: the repository's, 1800s)" },
 	{ "memory", 'm', "SIZE", NULL, OPT_BYTES, AT(memory_bytes), NULL, 4ULL << 20, 1ULL << 40, 0, "its memory (default: the repository's, 2G)" },
 	{ "extra-arg", 0, "WORD", NULL, OPT_LIST, AT(extra), NULL, 0, 0, 0, "one more word for the test runner; may be repeated" },
 	{ "strict-tampering", 0, NULL, NULL, OPT_FLAG, AT(strict), NULL, 0, 0, 0, "any suspicion fails" },
-	{ "no-canaries", 0, NULL, NULL, OPT_FLAG, AT(no_canaries), NULL, 0, 0, 0, "what looks resolved is not run again with tests that must fail and pass" },
+	{ "no-canaries", 0, NULL, NULL, OPT_FLAG, AT(no_canaries), NULL, 0, 0, 0, "what looks resolved is not run again with variants of its tests that must fail" },
 	{ "again", 0, NULL, NULL, OPT_FLAG, AT(all), NULL, 0, 0, 0, "run: also what --out has a report of; checkout: make the tree anew" },
 	{ "network", 0, NULL, NULL, OPT_FLAG, AT(network), NULL, 0, 0, 0, "checkout: fetch what the mirror lacks (120 s, no credentials); the only step that may" },
 	{ "url", 0, "URL", NULL, OPT_STR, AT(url), NULL, 0, 0, 0, "checkout --network: from there (default: https://github.com/OWNER/NAME)" },
+	{ "trees-max", 0, "SIZE", NULL, OPT_BYTES, AT(trees_max), NULL, 1ULL << 20, 1ULL << 50, 0, "size of all prepared trees together (default: the configuration's trees.max, 10G)" },
+	{ "older-than", 0, "TIME", NULL, OPT_MS, AT(older_ms), NULL, 0, 0, 0, "clean: only what was not used for so long (7d, 12h)" },
+	{ "max-size", 0, "SIZE", NULL, OPT_BYTES, AT(max_size), NULL, 0, 0, 0, "clean: only until the rest fits, what was used least recently first" },
+	{ "all", 0, NULL, NULL, OPT_FLAG, AT(everything), NULL, 0, 0, 0, "clean: also mirrors that checkout --network made" },
+	{ "dry-run", 'n', NULL, NULL, OPT_FLAG, AT(dry_run), NULL, 0, 0, 0, "clean: only say what would be removed" },
 	REQUEST_AUDIT_OPTS
+	{ "progress", 0, NULL, NULL, OPT_FLAG, AT(progress), NULL, 0, 0, 0, "show progress although standard error is no terminal" },
 	{ "quiet", 'q', NULL, NULL, OPT_FLAG, AT(quiet), NULL, 0, 0, 0, "no progress, no notices" },
 	{ "json", 0, NULL, NULL, OPT_FLAG, AT(json), NULL, 0, 0, 0, "print JSON" },
 	{ .name = NULL },
@@ -57,7 +67,8 @@ const struct opt_cmd cmd_swebench_opts = {
 		 "  belljar swebench apply --instances FILE --id ID --patch FILE    does the patch apply, and how\n"
 		 "  belljar swebench test --instances FILE --id ID --patch FILE     one instance, one patch\n"
 		 "  belljar swebench grade --instances FILE --id ID --log LOG     what a plain log is worth for an instance\n"
-		 "  belljar swebench parse --kind KIND LOG                        the tests in a log, and how they ended",
+		 "  belljar swebench parse --kind KIND LOG                        the tests in a log, and how they ended\n"
+		 "  belljar swebench clean [--older-than TIME] [--max-size SIZE]  remove prepared trees and cached canaries",
 	.details = "docs/swebench.md says how verdicts come about.\n"
 		   "Exit status: 0 resolved, or done; 1 not resolved; 2 usage or bad files; 125 belljar failed.",
 	.words = true,
@@ -245,6 +256,67 @@ static int sub_grade(struct swebench *s, struct arena *a, struct err *e)
 	return rc;
 }
 
+/* ---- clean ---- */
+
+uint64_t swebench_trees_max(const struct swebench *s)
+{
+	return s->trees_max ? s->trees_max : s->config.trees.max ? s->config.trees.max : 10ULL << 30;
+}
+
+static const char *const kept_words[SWE_KEPT_KINDS] = { "trees", "canaries", "mirrors" };
+
+static void say_removed(enum swe_kept kind, const char *name, uint64_t bytes)
+{
+	char size[32];
+
+	format_bytes((bytes + 1023) & ~1023ULL, size, sizeof(size));
+	printf("%-8s %8s  ", kept_words[kind], size);
+	cli_print_safe_to(stdout, "%s%s\n", name, "");
+}
+
+static json_t *cleaned_json(const struct swe_cleaned *c, bool dry_run)
+{
+	json_t *o = json_pack("{s:b, s:I, s:I, s:I}", "dry_run", dry_run, "bytes", (json_int_t)c->bytes, "bytes_kept", (json_int_t)c->bytes_kept, "in_use", (json_int_t)c->busy);
+	json_t *removed = json_object(), *kept = json_object();
+
+	for (int k = 0; k < SWE_KEPT_KINDS; k++) {
+		json_object_set_new(removed, kept_words[k], json_integer((json_int_t)c->removed[k]));
+		json_object_set_new(kept, kept_words[k], json_integer((json_int_t)c->kept[k]));
+	}
+	json_object_set_new(o, "removed", removed);
+	json_object_set_new(o, "kept", kept);
+	return o;
+}
+
+static int sub_clean(struct swebench *s, struct arena *a, struct err *e)
+{
+	struct swe_clean c = { .older_ms = s->older_ms == UINT64_MAX ? 0 : s->older_ms, .max_bytes = s->max_size, .mirrors = s->everything, .dry_run = s->dry_run };
+	struct swe_trees t = { .fd = -1 };
+	struct swe_cleaned out;
+	json_t *o;
+	int rc;
+
+	(void)a;
+	if (s->words.n)
+		return err_set(e, ERR_USAGE, "unexpected argument '%.60s'", s->words.v[0]);
+	rc = swe_trees_open(&t, e) < 0 ? -1 : swe_clean(&t, &c, &out, s->json || s->quiet ? NULL : say_removed, e);
+	swe_trees_close(&t);
+	if (rc < 0)
+		return -1;
+	if (s->json) {
+		o = cleaned_json(&out, s->dry_run);
+		json_dumpf(o, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(o);
+		return 0;
+	}
+	printf("%s %zu trees, %zu canaries, %zu mirrors: %.1f MB; kept %zu trees, %zu canaries, %zu mirrors: %.1f MB", s->dry_run ? "would remove" : "removed", out.removed[SWE_KEPT_TREE],
+	       out.removed[SWE_KEPT_CANARY], out.removed[SWE_KEPT_MIRROR], (double)out.bytes / 1e6, out.kept[SWE_KEPT_TREE], out.kept[SWE_KEPT_CANARY], out.kept[SWE_KEPT_MIRROR],
+	       (double)out.bytes_kept / 1e6);
+	printf(out.busy ? "; %zu are in use\n" : "\n", out.busy);
+	return 0;
+}
+
 /* ---- the command ---- */
 
 /* Each returns an exit status, or -1 with an error. */
@@ -260,6 +332,7 @@ static const struct sub {
 	{ "test", swebench_test, true },
 	{ "grade", sub_grade },
 	{ "parse", sub_parse },
+	{ "clean", sub_clean },
 };
 #define SUBS (sizeof(subs) / sizeof(subs[0]))
 
@@ -293,7 +366,7 @@ static bool wants_jars(int argc, char **argv)
 
 int cmd_swebench(int argc, char **argv)
 {
-	static struct swebench s = { .instances_fd = -1, .meta_fd = -1 };
+	static struct swebench s = { .instances_fd = -1, .meta_fd = -1, .older_ms = UINT64_MAX, .max_size = UINT64_MAX };
 	struct arena a = { 0 };
 	struct opt_rest rest;
 	struct err e = { 0 };
@@ -316,13 +389,20 @@ int cmd_swebench(int argc, char **argv)
 	sub = find_sub(rest.words.n ? rest.words.v[0] : NULL, &e);
 	for (size_t i = 1; i < rest.words.n; i++)
 		strlist_add(&a, &s.words, rest.words.v[i]);
-	if (sub && sub->jars && (s.req.allow_config.n || s.req.allow_project.n)) {
+	if (sub && sub->jars && (s.req.allow_system.n || s.req.allow_config.n || s.req.allow_project.n)) {
 		err_set(&e, ERR_DENIED, "the configuration has an allow-list, and the tests of a repository start what they like");
 		err_hint(&e, "take 'allow' out of the configuration (belljar config shows where it stands), or run swebench with another one (XDG_CONFIG_HOME)");
 		sub = NULL;
 	}
+	if (sub && sub->jars && s.config.system.by[opt_find(request_opts, "policy") - request_opts] && s.config.system.at.policy == POLICY_ENFORCE) {
+		err_set(&e, ERR_DENIED, "the system file says 'policy: enforce', and the code of a repository is not looked at by the static check");
+		err_hint(&e, "the operator of this host can take 'policy' out of the system file (belljar config shows where it stands)");
+		sub = NULL;
+	}
+	if (sub && sub->jars && (ceiling_number(&s.config.system, "timeout", s.wall_ms, "--timeout", &e) < 0 || ceiling_number(&s.config.system, "memory", s.memory_bytes, "--memory", &e) < 0))
+		sub = NULL;
 	/* What is read from here on was written by whoever is graded. */
-	if (!sub || (sub->jars && !jars) || (!sub->jars && (client_drop_rights(&e) < 0 || swe_spec_load(&e) < 0)))
+	if (!sub || (sub->jars && !jars) || (!sub->jars && (client_drop_rights(false, &e) < 0 || swe_spec_load(&e) < 0)))
 		status = -1;
 	else
 		status = sub->run(&s, &a, &e);

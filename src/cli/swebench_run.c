@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "cli/swebench.h"
+#include "grade/swe_env.h"
 #include "grade/swe_run.h"
 #include "run/state.h"
 
@@ -75,15 +78,34 @@ static int open_out(struct call *c, struct err *e)
 	return 0;
 }
 
+/* All of them, before anything runs. */
+static int open_environments(const struct swebench *s, struct err *e)
+{
+	if (swe_env_options(s->python, s->env, e) < 0 || (s->env_map && swe_env_map(s->env_map, e) < 0))
+		return -1;
+	return swe_env_rows(e);
+}
+
+static unsigned terminal_columns(void)
+{
+	struct winsize w = { 0 };
+
+	if (!isatty(2))
+		return 0;
+	return ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col ? w.ws_col : 80;
+}
+
 /* What must be done with the caller's rights; then these are gone. */
 static int prepare(struct call *c, const char *what, struct err *e)
 {
 	struct swe_jars_setup *j = &c->eval.jars;
 	const char *no_store;
 
-	if (open_repos(c, e) < 0 || open_out(c, e) < 0 || swe_trees_open(&c->trees, e) < 0 || swe_spec_load(e) < 0)
+	if (open_repos(c, e) < 0 || open_out(c, e) < 0 || swe_trees_open(&c->trees, e) < 0 || swe_spec_load(e) < 0 || open_environments(c->s, e) < 0)
 		return -1;
+	c->trees.max_bytes = swebench_trees_max(c->s);
 	strlist_add(c->a, &c->s->pooled.write, c->trees.dir);
+	strlist_add(c->a, &c->s->pooled.write, c->trees.canary_dir);
 	if (!c->s->jobs)
 		c->s->jobs = pooled_cpus();
 	if (pooled_sizes(&j->open, &c->s->jobs, &c->s->config, "", false, c->s->req.limits.disk_bytes, e) < 0)
@@ -93,7 +115,7 @@ static int prepare(struct call *c, const char *what, struct err *e)
 	j->jobs = (size_t)c->s->jobs;
 	j->quiet = c->s->quiet;
 	j->keeper = pooled_keeper(&c->s->pooled, e);
-	if (j->keeper < 0 || pooled_store(&j->ledger, &c->s->req, &no_store, c->s->quiet, e) < 0)
+	if (j->keeper < 0 || pooled_store(&j->ledger, &c->s->req, &no_store, e) < 0)
 		return -1;
 	c->eval.repos = c->repos;
 	c->eval.trees = &c->trees;
@@ -104,8 +126,10 @@ static int prepare(struct call *c, const char *what, struct err *e)
 	c->eval.wall_ms = c->s->wall_ms;
 	c->eval.memory_bytes = c->s->memory_bytes;
 	c->eval.canaries = !c->s->no_canaries;
+	c->eval.canary_folder = c->trees.canary_fd;
 	c->eval.strict = c->s->strict;
-	c->eval.progress = !c->s->quiet && !c->s->json && isatty(2);
+	c->eval.progress = !c->s->quiet && (c->s->progress || (!c->s->json && isatty(2)));
+	c->eval.columns = terminal_columns();
 	c->eval.ctx = c;
 	c->s->req.policy = POLICY_OFF;
 	return pooled_confine(&c->s->pooled, arena_fmt(c->a, "swebench %s", what), &c->folders, c->s->quiet, c->a, e);
@@ -158,8 +182,8 @@ static void print_row(const struct swe_item *i)
 {
 	const char *method = inner_text(i->report, "apply", "method"), *outcome = inner_text(i->report, "apply", "outcome"), *error = inner_text(i->report, NULL, "error");
 	const char *reason = inner_text(i->report, NULL, "reason");
-	const json_t *o = swe_report_inner(i->report), *jar = json_object_get(o, "jar"), *check = json_object_get(o, "canary_jar"), *one;
-	double seconds = json_number_value(json_object_get(jar, "seconds")) + json_number_value(json_object_get(check, "seconds"));
+	const json_t *o = swe_report_inner(i->report), *jar = json_object_get(o, "jar"), *rounds = json_object_get(o, "canaries"), *one;
+	double seconds = json_number_value(json_object_get(jar, "seconds")) + json_number_value(json_object_get(rounds, "seconds"));
 	size_t f, fn, p, pn, k;
 	char f2p[40], p2p[40], remarks[512];
 	int n;
@@ -182,6 +206,31 @@ static void print_row(const struct swe_item *i)
 	arena_free(&a);
 	cli_print_safe_to(stdout, "%s%s\n", i->resumed ? "(earlier) " : "", remarks);
 	fflush(stdout);
+}
+
+/* Of `apply`: how each way went, and what did not fit. */
+static void print_apply(const struct swe_item *i)
+{
+	const json_t *o = json_object_get(swe_report_inner(i->report), "apply"), *v;
+	const char *outcome = inner_text(i->report, "apply", "outcome"), *method = inner_text(i->report, "apply", "method"), *detail = inner_text(i->report, "apply", "detail");
+	size_t k;
+
+	cli_print_safe_to(stdout, "%s: %s", i->instance->id, outcome ? outcome : "not tried");
+	if (method && outcome && strcmp(method, outcome) != 0)
+		printf(" by %s", method);
+	if (detail)
+		cli_print_safe_to(stdout, " (%s%s)", detail, "");
+	putchar('\n');
+	json_array_foreach (json_object_get(o, "files"), k, v) {
+		cli_print_safe_to(stdout, "  %s%s\n", json_string_value(v), "");
+	}
+	json_array_foreach (json_object_get(o, "attempts"), k, v) {
+		if (json_integer_value(json_object_get(v, "exit")) != 0 || json_is_null(json_object_get(v, "exit")))
+			printf("  tried and failed: %s\n", json_string_value(json_object_get(v, "method")));
+	}
+	json_array_foreach (json_object_get(o, "notes"), k, v) {
+		printf("  note: %s\n", json_string_value(v));
+	}
 }
 
 static void told(void *ctx, struct swe_item *i)
@@ -288,7 +337,7 @@ int swebench_run(struct swebench *s, struct arena *a, struct err *e)
 	uint64_t began = clock_mono_ns();
 	int rc = -1;
 
-	c = (struct call){ .s = s, .a = a, .out = -1, .trees.fd = -1 };
+	c = (struct call){ .s = s, .a = a, .out = -1, .trees = { .fd = -1, .canary_fd = -1 } };
 	if (!s->predictions) {
 		err_set(e, ERR_USAGE, "--predictions FILE is missing");
 		return err_hint(e, "--predictions gold runs the patches of the instances themselves");
@@ -370,7 +419,7 @@ int swebench_validate(struct swebench *s, struct arena *a, struct err *e)
 	json_t *rows = json_array();
 	int rc = -1;
 
-	c = (struct call){ .s = s, .a = a, .out = -1, .trees.fd = -1 };
+	c = (struct call){ .s = s, .a = a, .out = -1, .trees = { .fd = -1, .canary_fd = -1 } };
 	if (swebench_open_instances(s, e) < 0 || prepare(&c, "validate", e) < 0 || swebench_instances(s, &c.instances, e) < 0)
 		goto out;
 	c.eval.items = arena_alloc(a, (c.instances.n * 2 + 1) * sizeof(*c.eval.items));
@@ -429,7 +478,7 @@ static int one_item(struct swebench *s, struct arena *a, bool apply_only, struct
 	auto_close int fd = -1;
 	int rc = -1;
 
-	c = (struct call){ .s = s, .a = a, .out = -1, .trees.fd = -1 };
+	c = (struct call){ .s = s, .a = a, .out = -1, .trees = { .fd = -1, .canary_fd = -1 } };
 	if (!s->id)
 		return err_set(e, ERR_USAGE, "--id ID is missing");
 	bool own = s->patch && strcmp(s->patch, "gold") != 0;
@@ -463,9 +512,11 @@ static int one_item(struct swebench *s, struct arena *a, bool apply_only, struct
 	}
 	json_t *shown = apply_only ? json_object_get(swe_report_inner(x->report), "apply") : x->report;
 
-	if (s->json || apply_only) {
+	if (s->json) {
 		json_dumpf(shown ? shown : json_null(), stdout, JSON_INDENT(2));
 		putchar('\n');
+	} else if (apply_only) {
+		print_apply(x);
 	} else {
 		print_head();
 		print_row(x);
@@ -538,6 +589,7 @@ static int fetch(struct swebench *s, struct arena *a, const char *repo, const ch
 	struct err none = { 0 };
 	struct stat st;
 	bool by_id = commit && strlen(commit) >= 40;
+	static int lock;
 
 	if (url[0] == '-' || strstr(url, "::"))
 		return err_set(e, ERR_USAGE, "--url: '%.100s' is no address", url);
@@ -547,6 +599,10 @@ static int fetch(struct swebench *s, struct arena *a, const char *repo, const ch
 	snprintf(out, SWE_PATH_MAX, "%s/mirrors/%.*s__%s.git", state, (int)(slash - repo), repo, slash + 1);
 	if (stat(dir, &st) < 0 && git_host(dir, (const char *const[]){ "init", "-q", "--bare", "--template=", NULL }, until, e) < 0)
 		return -1;
+	/* Until this process ends: nobody removes it. */
+	lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (lock < 0 || flock(lock, LOCK_SH) < 0)
+		return err_sys(e, "lock %s", dir);
 	if (by_id && git_host(dir, (const char *const[]){ "cat-file", "-e", arena_fmt(a, "%s^{commit}", commit), NULL }, until, &none) == 0)
 		return 0;
 	if (by_id && git_host(dir, (const char *const[]){ "fetch", "-q", "--no-tags", "--depth=1", "--no-write-fetch-head", url, commit, NULL }, until, &none) == 0)
@@ -567,6 +623,7 @@ struct checkout {
 	struct swe_talk talk;
 	struct call *c;
 	const char *mirror, *repo, *commit;
+	struct swe_job job; /* what is built in it */
 	char path[SWE_PATH_MAX];
 	struct err err;
 	bool begun, done;
@@ -592,18 +649,38 @@ static bool checkout_more(void *ctx)
 	if (k->begun)
 		return !k->done;
 	k->begun = true;
-	swe_build_request(&k->talk.req, &k->c->s->req, k->mirror, k->commit, &k->talk.arena);
+	if (swe_build_begin(&k->build, &k->c->trees, k->repo, k->commit, k->job.build_key, &k->err) < 0)
+		return false;
+	swe_build_request(&k->build, &k->talk.req, &k->c->s->req, k->mirror, &k->job, &k->talk.arena);
 	k->talk.said = checkout_said;
 	k->talk.done = checkout_done;
-	if (swe_build_begin(&k->build, &k->c->trees, k->repo, k->commit, &k->err) < 0)
-		return false;
 	swe_jars_begin(&k->talk);
 	return true;
 }
 
+/* --again: unless another process uses it. */
+static void remove_tree(const struct checkout *k)
+{
+	char name[SWE_TREE_NAME];
+
+	swe_tree_name(k->repo, k->commit, k->job.build_key, name);
+	swe_tree_remove(&k->c->trees, name);
+}
+
+/* What a build step that failed printed last. */
+static void tell_output(const struct checkout *k)
+{
+	struct span rest = span_of(json_string_value(json_object_get(k->build.info, "output"))), line;
+	struct arena a = { 0 };
+
+	while (span_line(&rest, &line))
+		fprintf(stderr, "  %s\n", text_clean(&a, line, 2000));
+	arena_free(&a);
+}
+
 static void tell_tree(const struct swebench *s, const struct checkout *k, uint64_t began)
 {
-	json_t *o = k->build.info ? json_deep_copy(k->build.info) : swe_tree_info(&k->c->trees, k->repo, k->commit), *one;
+	json_t *o = k->build.info ? json_deep_copy(k->build.info) : swe_tree_info(&k->c->trees, k->repo, k->commit, k->job.build_key), *one;
 	size_t i;
 
 	if (!json_is_object(o)) {
@@ -638,7 +715,7 @@ int swebench_checkout(struct swebench *s, struct arena *a, struct err *e)
 	const char *repo = s->words.n ? s->words.v[0] : NULL;
 	int rc = -1;
 
-	c = (struct call){ .s = s, .a = a, .out = -1, .trees.fd = -1 };
+	c = (struct call){ .s = s, .a = a, .out = -1, .trees = { .fd = -1, .canary_fd = -1 } };
 	k = (struct checkout){ .c = &c, .commit = s->words.n > 1 ? s->words.v[1] : "HEAD" };
 	if (!repo || s->words.n > 2) {
 		err_set(e, ERR_USAGE, "checkout needs a repository, and may have a commit");
@@ -673,15 +750,20 @@ int swebench_checkout(struct swebench *s, struct arena *a, struct err *e)
 		k.mirror = realpath(mirror, NULL);
 		k.repo = repo;
 	}
-	if (prepare(&c, "checkout", e) < 0)
+	/* Which version it is nobody says here: the row and the environment are those without one. */
+	if (prepare(&c, "checkout", e) < 0 ||
+	    swe_job_begin(&k.job, &(struct swe_instance){ .id = k.repo, .repo = k.repo, .base_commit = k.commit, .version = "" }, SWE_TREE, a, e) < 0)
 		goto out;
-	if (strlen(k.commit) < 40 || !swe_tree_find(&c.trees, k.repo, k.commit, k.path) || s->all) {
+	if (s->all)
+		remove_tree(&k);
+	if (strlen(k.commit) < 40 || !swe_tree_find(&c.trees, k.repo, k.commit, k.job.build_key, k.path)) {
 		c.eval.jars.more = checkout_more;
 		c.eval.jars.ctx = &k;
 		rc = swe_jars_run(&c.eval.jars, e);
 		if (rc != 0)
 			goto out;
 		if (k.err.kind) {
+			tell_output(&k);
 			*e = k.err;
 			rc = -1;
 			goto out;

@@ -96,14 +96,6 @@ static bool same_but(struct span a, struct span b, bool spaces, bool letters)
 	}
 }
 
-static void add_note(struct buf *line, struct span a, struct span b)
-{
-	if (same_but(a, b, true, false))
-		buf_str(line, " (only white space differs)");
-	else if (same_but(a, b, false, true))
-		buf_str(line, " (only upper and lower case differ)");
-}
-
 /* Bytes that both begin with, cut between characters. */
 static size_t common(struct span a, struct span b)
 {
@@ -116,6 +108,26 @@ static size_t common(struct span a, struct span b)
 	while (n && n < b.n && ((unsigned char)b.p[n] & 0xc0) == 0x80)
 		n--;
 	return n;
+}
+
+/* The first characters that differ by their numbers, where one of them is not ASCII: it may look like the other. */
+static void add_look_alike(struct buf *line, struct span a, struct span b)
+{
+	size_t at = common(a, b);
+	uint32_t ca = text_code(span_from(a, at)), cb = text_code(span_from(b, at));
+
+	if (ca && cb && (ca >= 0x80 || cb >= 0x80))
+		buf_fmt(line, " (U+%04X expected, U+%04X came)", ca, cb);
+}
+
+static void add_note(struct buf *line, struct span a, struct span b)
+{
+	if (same_but(a, b, true, false))
+		buf_str(line, " (only white space differs)");
+	else if (same_but(a, b, false, true))
+		buf_str(line, " (only upper and lower case differ)");
+	else
+		add_look_alike(line, a, b);
 }
 
 /* A window around byte `at`, with marks where it was cut. */
@@ -259,6 +271,12 @@ static void diff_numbers(struct walk *w, const struct lit *e, const struct lit *
 	struct buf line = begin_line(w);
 	double off = fabs(e->number - g->number);
 
+	/* Of long ones the place counts, which may be their last digit. */
+	if (e->src.n > SHOWN || g->src.n > SHOWN) {
+		buf_done(&line);
+		diff_string(w, e->src, g->src, "digit");
+		return;
+	}
 	buf_str(&line, "expected ");
 	text_add(&line, e->src, SHOWN);
 	buf_str(&line, ", got ");
@@ -473,6 +491,7 @@ void diff_values(struct span expected, struct span got, struct arena *a, struct 
 	}
 	if (!out->lines.n)
 		strlist_add(a, &out->lines, (e && e->cut) || (g && g->cut) ? "no difference in the part that is shown" :
+			e && g && !span_same(expected, got) ? arena_fmt(a, "expected %s, got %s: equal as numbers, but not the same value", text_clean(a, expected, SHOWN), text_clean(a, got, SHOWN)) :
 			"both are written the same way: nan, or objects that compare as they like");
 	buf_done(&w.path);
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/field.h"
 #include "grade/functions.h"
+#include "grade/report.h"
 #include "run/language.h"
 
 #define REASONS 32
@@ -139,24 +140,18 @@ static char *result_line(const struct sample *s, json_t *ours)
 	return buf_take(&out);
 }
 
-static const char *text_of(json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
 /* What the reference tools say, and why in our words. */
 static void judge(struct eval *v, struct sample *s, const struct grade_outcome *o)
 {
-	json_t *report = o->report ? json_loadb(o->report, o->report_len, 0, NULL) : NULL, *gone = json_object_get(report, "gone"), *ours = json_object(), *more = json_object();
-	bool passed = json_is_true(json_object_get(report, "passed")) && !o->failure.msg[0], base = passed;
-	const char *reason = gone ? text_of(gone, "reason") : text_of(report, "reason"), *result = text_of(report, "result"), *detail = gone ? text_of(gone, "detail") : text_of(report, "detail");
+	struct err failure = { 0 };
+	json_t *report = report_read(o, &failure), *gone = json_object_get(report, "gone"), *said = gone ? gone : report, *ours = json_object(), *more = json_object();
+	bool passed = json_is_true(json_object_get(report, "passed")), base = passed;
+	const char *reason = report_text(said, "reason", &s->arena), *result = report_text(report, "result", &s->arena), *detail = report_text(said, "detail", &s->arena);
 	json_t *status = json_object_get(report, "status"), *x;
 
-	if (o->failure.msg[0] || !report || json_object_get(report, "internal")) {
+	if (!report) {
 		reason = "internal";
-		detail = o->failure.msg[0] ? o->failure.msg : report ? text_of(report, "internal") : "no report";
+		detail = failure.msg;
 	} else if (!passed && o->oom_kills && (strcmp(reason, "crashed") == 0 || strcmp(reason, "memory") == 0)) {
 		reason = "memory";
 	}
@@ -173,7 +168,7 @@ static void judge(struct eval *v, struct sample *s, const struct grade_outcome *
 
 			json_object_set_new(ours, names[i], json_string(word ? word : strcmp(reason, "timeout") == 0 ? "timeout" : "fail"));
 		}
-		base = strcmp(text_of(ours, "base_status"), "pass") == 0;
+		base = strcmp(json_string_value(json_object_get(ours, "base_status")), "pass") == 0;
 	}
 	json_object_set_new(more, "reason", passed ? json_null() : json_string(reason));
 	if (!passed && detail[0])
@@ -225,20 +220,23 @@ static int make_code(struct eval *v, struct sample *s, struct err *e)
 	return 0;
 }
 
-static int make_task(struct eval *v, struct sample *s)
+static void make_task(struct eval *v, struct sample *s)
 {
-	static const char head[] = "{\"dataset\":\"%s\",\"case_s\":%llu,\"call_ms\":%llu,\"load_ms\":%llu}\n";
+	static const char head[] = "{\"dataset\":\"%s\",\"case_s\":%llu,\"call_ms\":%llu,\"load_ms\":%llu,\"sources\":%s}\n";
 	const struct request *r = &s->grade.req;
 	unsigned long long wall = r->limits.wall_ms + 2000;
-	char text[256];
-	int n = snprintf(text, sizeof(text), head, v->setup->kind->name, (unsigned long long)(r->limits.cpu_ms + 999) / 1000, wall, wall);
-	char *task = arena_alloc(&s->arena, (size_t)n + s->task->len);
+	/* Only cases may ask for classes of the solution's own. */
+	json_t *sources = strcmp(v->setup->kind->name, "cases") == 0 ? function_sources(r) : json_array();
+	char *list = json_dumps(sources, JSON_COMPACT);
+	size_t room = sizeof(head) + 128 + strlen(list), n;
+	char *task = arena_alloc(&s->arena, room + s->task->len);
 
-	memcpy(task, text, (size_t)n);
+	n = (size_t)snprintf(task, room, head, v->setup->kind->name, (unsigned long long)(r->limits.cpu_ms + 999) / 1000, wall, wall, list);
+	free(list);
+	json_decref(sources);
 	memcpy(task + n, s->task->line, s->task->len);
 	s->grade.task = task;
-	s->grade.task_len = (size_t)n + s->task->len;
-	return 0;
+	s->grade.task_len = n + s->task->len;
 }
 
 static int make_setup(struct sample *s)
@@ -278,11 +276,12 @@ static struct sample *make_sample(struct eval *v, const char *line, size_t len, 
 	s->grade.req.language = v->setup->kind->language;
 	s->grade.req.client = NULL;
 	s->grade.ctx = s;
-	if (make_code(v, s, e) < 0 || request_resolve(&s->grade.req, &s->arena, e) < 0 || make_setup(s) < 0 || make_task(v, s) < 0) {
+	if (make_code(v, s, e) < 0 || request_resolve(&s->grade.req, &s->arena, e) < 0 || make_setup(s) < 0) {
 		sample_free(s);
 		return NULL;
 	}
 	function_place(&s->grade.req, &s->arena);
+	make_task(v, s);
 	return s;
 }
 

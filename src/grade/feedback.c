@@ -42,6 +42,7 @@ static const struct reason {
 	{ "signal", "ended by a signal", false },
 	{ "exited", "ended the process", false },
 	{ "unencodable", "the answer is no plain data", false },
+	{ "args_unencodable", "the arguments afterwards are no plain data", false },
 	{ "missing_function", "the function is missing", false },
 	{ "load_error", "the solution cannot be loaded", false },
 	{ "syntax", "syntax error", false },
@@ -82,6 +83,7 @@ struct item {
 	size_t same_more;
 	struct span signature;
 	bool values;
+	bool untyped;	     /* the suggestion is not about the type of the exception */
 };
 
 struct maker {
@@ -233,6 +235,8 @@ static void advise(struct maker *m, struct item *it, struct advice_in *in)
 	struct advice advice;
 
 	advice_find(in, &m->arena, &advice);
+	/* Advice about an exception that should have been another one is not about its own type. */
+	it->untyped = !in->type.n;
 	/* An exception that no row knows is somebody's own. */
 	if (!advice.text && it->type) {
 		in->type = SPAN_NONE;
@@ -305,11 +309,29 @@ static const char *case_input(struct maker *m, const json_t *c)
 			 text_clean(&m->arena, kwargs, VALUE_MAX));
 }
 
+/* What differs where the values are not shown whole: whoever compared them has found the place. */
+static void far_diff(struct maker *m, const json_t *differs, struct item *it)
+{
+	const json_t *at = json_object_get(differs, "at");
+	const char *path = text_clean(&m->arena, get(differs, "path"), NAME_MAX_), *place = "";
+
+	if (json_is_integer(at))
+		place = arena_fmt(&m->arena, "differs from %s %ld on: ", text_clean(&m->arena, get(differs, "unit"), 20), (long)json_integer_value(at) + 1);
+	it->diff = (struct diff){ 0 };
+	strlist_add(&m->arena, &it->diff.lines,
+		    arena_fmt(&m->arena, "%s%s%sexpected %s, got %s", path, path[0] ? ": " : "", place, text_clean(&m->arena, get(differs, "expected"), VALUE_MAX),
+			      text_clean(&m->arena, get(differs, "got"), VALUE_MAX)));
+}
+
 static void case_values(struct maker *m, const json_t *c, struct item *it)
 {
 	const json_t *expected = get_any(c, "expected|expected_output|expected_stdout"), *got = get_any(c, m->judge ? "got|output|stdout" : "output|got"),
-		     *told = json_object_get(c, "diff");
+		     *told = json_object_get(c, "diff"), *arguments = json_object_get(c, "arguments");
 
+	if (json_is_object(arguments) && !m->judge) {
+		expected = json_object_get(arguments, "expected");
+		got = json_object_get(arguments, "got");
+	}
 	it->expected = show(m, expected, VALUE_MAX);
 	if (!it->expected)
 		it->expected = show(m, get_any(c, "expected_exception|expected_type"), VALUE_MAX);
@@ -327,12 +349,83 @@ static void case_values(struct maker *m, const json_t *c, struct item *it)
 				      text_clean(&m->arena, get(told, "expected"), NAME_MAX_), text_clean(&m->arena, get(told, "got"), NAME_MAX_)));
 		return;
 	}
-	if (!json_is_string(expected) || !json_is_string(got) || strcmp(it->reason, "no_exception") == 0)
+	/* A type is no value: the detail says which one came. */
+	if (!json_is_string(expected) || !json_is_string(got) || strcmp(it->reason, "no_exception") == 0 || (strcmp(it->reason, "wrong_type") == 0 && get(c, "detail").n))
 		return;
 	if (m->judge)
 		diff_output(span_value(expected), span_value(got), &m->arena, &it->diff);
+	else if (json_is_object(json_object_get(c, "differs")))
+		far_diff(m, json_object_get(c, "differs"), it);
 	else
 		diff_values(span_value(expected), span_value(got), &m->arena, &it->diff);
+}
+
+static bool is_nothing(struct span value)
+{
+	return span_is(value, "None") || span_is(value, "undefined");
+}
+
+/* The text that a value is when it is printed: without the quotes of a string. */
+static struct span printed_form(struct span value)
+{
+	if (value.n >= 2 && (value.p[0] == '\'' || value.p[0] == '"') && value.p[value.n - 1] == value.p[0])
+		return span_head(span_from(value, 1), value.n - 2);
+	return value;
+}
+
+/* Why a local name has no value: it hides one of the module, it is updated, or its branch was not run. */
+static void know_unbound(struct maker *m, struct advice_in *in, const struct trace *t)
+{
+	struct span kept[3] = { 0 }, rest = m->source, line;
+	const char *name;
+
+	if (!advice_match("*local variable '{}'*", t->message, kept) || !kept[0].n || kept[0].n > NAME_MAX_)
+		return;
+	name = arena_dup_len(&m->arena, kept[0].p, kept[0].n);
+	in->reason = span_starts(span_trim(in->code), arena_fmt(&m->arena, "%s ", name)) ? "unbound_update" : "unbound_path";
+	while (span_line(&rest, &line))
+		if (span_starts(line, arena_fmt(&m->arena, "%s =", name)))
+			in->reason = "unbound_global";
+	in->type = SPAN_NONE;
+}
+
+/* Answers whose mistake can be told from what came: rows of the table with a word of their own. */
+static void know_mistake(struct maker *m, const json_t *c, struct item *it, struct advice_in *in, const struct trace *t)
+{
+	struct span wanted = get(c, "expected_exception"), got = get(c, "output"), expected = get(c, "expected"), said = span_trim(get(c, "stdout"));
+	bool value = strcmp(it->reason, "wrong_value") == 0 || strcmp(it->reason, "wrong_type") == 0;
+
+	if (m->judge)
+		return;
+	if (strcmp(it->reason, "exited") == 0 && (span_starts(get(c, "detail"), "the s") || span_starts(get(c, "detail"), "while it was loaded"))) {
+		in->reason = "exited_at_load";
+		in->type = SPAN_NONE;
+	} else if (strcmp(it->reason, "unencodable") == 0 && span_find(get(c, "detail"), "type coroutine") >= 0) {
+		in->reason = "coroutine";
+	} else if (strcmp(it->reason, "unencodable") == 0 && span_find(get(c, "detail"), "never settles") >= 0) {
+		in->reason = "never_settles";
+	} else if (it->type && span_is(t->type, "EOFError") && span_find(in->code, "input(") >= 0) {
+		in->reason = "asked_input";
+		in->type = SPAN_NONE;
+	} else if (it->type && span_is(t->type, "UnboundLocalError") && t->line) {
+		know_unbound(m, in, t);
+	} else if (wanted.n && it->type) {
+		in->reason = "other_exception";
+		in->subject = span_of(arena_fmt(&m->arena, "%s instead of %s", it->type, text_clean(&m->arena, wanted, NAME_MAX_)));
+		in->type = SPAN_NONE;
+		it->text = arena_fmt(&m->arena, "expected %s, got %s", text_clean(&m->arena, wanted, NAME_MAX_), error_text(m, it, t));
+	} else if (wanted.n) {
+		in->subject = wanted;
+		it->text = arena_fmt(&m->arena, "no exception was raised, %s is expected", text_clean(&m->arena, wanted, NAME_MAX_));
+	} else if (json_is_object(json_object_get(c, "arguments"))) {
+		in->reason = "changed_args";
+		it->text = "wrong arguments after the call";
+	} else if (value && is_nothing(got) && !is_nothing(expected)) {
+		in->reason = !said.n ? "returned_nothing" : expected.n && span_same(said, printed_form(expected)) ? "printed_it" : "printed";
+		in->subject = said;
+	} else if (value && expected.n && got.n && !span_same(expected, got) && span_same(printed_form(expected), printed_form(got))) {
+		in->reason = expected.p[0] == '\'' ? "not_text" : "text";
+	}
 }
 
 /* Names of functions that do exist: told, or read from the source. */
@@ -416,6 +509,7 @@ static void make_case(struct maker *m, const json_t *c, size_t number)
 	it.text = error ? strcmp(it.reason, "exception") == 0 ? error : arena_fmt(&m->arena, "%s: %s", row->label, error) : row->label;
 	if (!error && get(c, "function").n && strcmp(it.reason, "missing_function") == 0)
 		it.text = arena_fmt(&m->arena, "there is no function '%s'", text_clean(&m->arena, get(c, "function"), NAME_MAX_));
+	know_mistake(m, c, &it, &in, &t);
 	it.signature = span_of(arena_fmt(&m->arena, "%s %ld %s", it.reason, it.line, it.text));
 	if (merge_case(m, &it, it.name))
 		return;
@@ -427,7 +521,8 @@ static void make_case(struct maker *m, const json_t *c, size_t number)
 	advise(m, &it, &in);
 	it.input = case_input(m, c);
 	case_values(m, c, &it);
-	if (!it.diff.lines.n && get(c, "detail").n && !error)
+	/* Of these the first line says it already. */
+	if (!it.diff.lines.n && get(c, "detail").n && !error && !get(c, "expected_exception").n && strcmp(it.reason, "missing_function") != 0)
 		it.text = arena_fmt(&m->arena, "%s: %s", it.text, text_clean(&m->arena, get(c, "detail"), MESSAGE_MAX));
 	*kept = it;
 }
@@ -729,7 +824,7 @@ static void write_hints(struct maker *m, struct buf *out)
 			continue;
 		shown[n++] = i;
 		if (out->len + strlen(it->suggestion) + 40 < FEEDBACK_TEXT_MAX)
-			buf_fmt(out, "hint: %s%s%s\n", it->type ? it->type : "", it->type ? ": " : "", it->suggestion);
+			buf_fmt(out, "hint: %s%s%s\n", it->type && !it->untyped ? it->type : "", it->type && !it->untyped ? ": " : "", it->suggestion);
 	}
 }
 

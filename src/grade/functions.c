@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/utf8.h"
 #include "grade/feedback.h"
+#include "grade/report.h"
 #include "jar/root.h"
 #include "run/language.h"
 
 #define PIDS_TIGHT 16
+#define SOURCE_MAX (16U << 20)
 
 static void set(json_t *o, const char *key, json_t *value)
 {
@@ -74,6 +78,42 @@ const struct function_language *function_place(struct request *r, struct arena *
 	return l;
 }
 
+/* In the solution's language: .py, or .js and what else ends so. */
+static bool is_source(const char *path, const char *solution)
+{
+	const char *dot = strrchr(path, '.');
+	size_t n = strlen(path), m = strlen(solution);
+
+	return strcmp(path, FUNCTIONS_SETUP) == 0 ||
+	       (dot && n - (size_t)(dot - path) > 2 && strcmp(path + n - 2, solution + m - 2) == 0);
+}
+
+static void add_source(json_t *to, const char *text, size_t len)
+{
+	static const char unknown[] = "\xef\xbf\xbd";
+	struct buf clean = BUF_INIT(3 * (size_t)SOURCE_MAX);
+
+	if (!text || len > SOURCE_MAX)
+		return;
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		n = utf8_len((const unsigned char *)text + i, len - i);
+		buf_add(&clean, n ? text + i : unknown, n ? n : sizeof(unknown) - 1);
+	}
+	json_array_append_new(to, json_stringn_nocheck(clean.data ? clean.data : "", clean.len));
+	buf_done(&clean);
+}
+
+json_t *function_sources(const struct request *r)
+{
+	json_t *all = json_array();
+
+	add_source(all, r->code, r->code_len);
+	for (size_t i = 0; i < r->file_count; i++)
+		if (is_source(r->files[i].path, r->code_name))
+			add_source(all, r->files[i].content, r->files[i].len);
+	return all;
+}
+
 int function_sample(struct grade_sample *s, const struct function_test *t, struct arena *a, struct err *e)
 {
 	struct request *r = &s->req;
@@ -114,6 +154,8 @@ int function_sample(struct grade_sample *s, const struct function_test *t, struc
 		set(head, "setup", json_string("/workspace/" FUNCTIONS_SETUP));
 	set(head, "shared", json_boolean(t->shared || !l->forks));
 	set(head, "case_s", json_real((double)t->case_ms / 1000));
+	if (strcmp(l->word, "bash") != 0)
+		set(head, "sources", function_sources(r));
 	text = json_dumps(head, JSON_COMPACT);
 	json_decref(head);
 	if (!text)
@@ -166,7 +208,8 @@ static void blame_memory(json_t *row, uint64_t *kills)
 /* The row of a case: every field is there. */
 static json_t *case_row(json_t *row, uint64_t *kills)
 {
-	static const char *const fields[] = { "name", "function", "passed", "output", "expected", "detail", "duration_ms", "stdout", "reason", "trust", "input", "weight", "exception", "where", "names" };
+	static const char *const fields[] = { "name", "function", "passed", "output", "expected", "detail", "duration_ms", "stdout", "reason", "trust", "input", "weight", "exception", "where", "names",
+		"signal", "expected_exception", "arguments", "differs" };
 	json_t *out = json_object();
 
 	if (json_is_string(json_object_get(row, "reason")))
@@ -224,21 +267,12 @@ static void add_reason(json_t *out, json_t *report, const struct totals *t)
 
 json_t *function_result(const struct grade_outcome *o, struct err *e)
 {
-	json_error_t je;
-	json_t *report = o->report ? json_loadb(o->report, o->report_len, 0, &je) : NULL, *bad, *out, *rows;
+	json_t *report = report_read(o, e), *bad, *out, *rows;
 	struct totals t = { 0 };
 	bool loaded;
 
-	if (o->failure.msg[0] || !report || json_object_get(report, "internal")) {
-		const char *why = json_string_value(json_object_get(report, "internal"));
-
-		if (o->failure.msg[0])
-			*e = o->failure;
-		else
-			err_set(e, ERR_INTERNAL, "the verifier failed: %.300s", why ? why : "it gave no report");
-		json_decref(report);
+	if (!report)
 		return NULL;
-	}
 	bad = json_object_get(report, "bad");
 	if (bad) {
 		err_set(e, ERR_INPUT, "%.300s", json_string_value(bad));
@@ -271,11 +305,19 @@ json_t *function_result(const struct grade_outcome *o, struct err *e)
 	return out;
 }
 
-void function_feedback(json_t *result, const char *code, size_t len)
+/* The language of the solution; the driver of a shell function is another one's. */
+static const char *solution_language(const struct request *r)
 {
-	json_t *f = feedback_make(result, (struct span){ code, len });
+	for (size_t i = 0; i < sizeof(function_languages) / sizeof(function_languages[0]); i++)
+		if (r->driver && r->code_name && strcmp(function_languages[i].file, r->code_name) == 0)
+			return function_languages[i].name;
+	return r->driver || !r->lang ? "bash" : r->lang->name;
+}
 
-	set(result, "feedback", f);
+void function_feedback(json_t *result, const struct request *r)
+{
+	set(result, "language", json_string(solution_language(r)));
+	set(result, "feedback", feedback_make(result, (struct span){ r->code, r->code_len }));
 }
 
 json_t *function_program_result(const struct result *r, bool has_function)

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "grade/patience.h"
 #include "run/run.h"
 #include "run/state.h"
 
@@ -31,8 +32,6 @@
 #define PROGRESS_MS  200
 #define SHOWN_MAX    2048 /* bytes of a stream that are kept for people */
 #define LINE_MAX     160  /* of a line that differs */
-#define AGAIN_FACTOR 5    /* of the wall clock, for a case that had too little of the CPU */
-#define STARVED	     20   /* it used at least 1/20 of the time that went by */
 #define BUILD_OUTPUT (4ULL << 20)
 
 enum phase { PHASE_FREE, PHASE_BUILD, PHASE_CASE, PHASE_CHECK };
@@ -435,7 +434,7 @@ static void start_case(struct slot *s)
 	}
 	set_limits(j, &s->req.limits, &c->limits);
 	if (s->again)
-		s->req.limits.wall_ms *= AGAIN_FACTOR;
+		s->req.limits.wall_ms *= PATIENCE_FACTOR;
 	outcome_of(s)->limits = s->req.limits;
 	begin_run(s, &s->arena);
 }
@@ -449,14 +448,13 @@ static void begin_case(struct judge *j, size_t number)
 	start_case(s);
 }
 
-/* The wall clock ended a program that was at work all the time it was let: on a busy machine that says nothing about the program. */
 static bool was_starved(const struct slot *s, enum judge_verdict v)
 {
 	const struct judge_outcome *o = outcome_of(s);
 
 	if (v != JUDGE_TLE || o->ev.v.reason != REASON_WALL_TIME || s->again || s->judge->impatient || case_of(s)->limits.wall_ms)
 		return false;
-	return o->ev.cpu_ns * STARVED >= o->ev.wall_ns && o->ev.cpu_ns < o->limits.cpu_ms * NS_PER_MS;
+	return patience_starved(o->ev.cpu_ns, o->ev.wall_ns, o->limits.cpu_ms * NS_PER_MS);
 }
 
 static void begin_check(struct slot *s)

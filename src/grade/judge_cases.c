@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "jar/feed.h"
 #include "kernel/sys.h"
+#include "run/request.h"
 
 /* What is being read: where errors point, and what holds where nothing is said. */
 struct reader {
@@ -568,7 +569,7 @@ int cases_from_json(struct cases *c, const char *text, size_t len, const struct 
 
 	memset(c, 0, sizeof(*c));
 	if (!root)
-		return err_set(e, ERR_REQUEST, "cases: not JSON: line %d, column %d: %s", je.line, je.column, je.text);
+		return err_set(e, ERR_REQUEST, "cases: not JSON: line %d, column %d: %s", je.line, je.column, request_json_error(&je));
 	rc = read_root(&r, root, e);
 	json_decref(root);
 	return rc;

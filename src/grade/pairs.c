@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "grade/frames.h"
+#include "grade/patience.h"
 #include "jar/root.h"
 #include "run/run.h"
 #include "run/state.h"
@@ -18,10 +19,16 @@
  * A pair is a verifier and a candidate, each in a jar of its own. The verifier lives on from sample to sample: only trusted code ever runs in it.
  * The candidate's jar is fresh for every sample. Neither knows of the other; we pass frames on, and never look into an answer:
  *
- *	verifier says   C ms frame   ask the candidate, who has that long       N   a new jar for the same candidate
- *	                Q ms nonce frame   the same, when whatever was asked before has been answered: by a frame that begins with its nonce
+ *	verifier says   C ms cpu frame   ask the candidate, who has that long by the clock, and that much CPU time (0: what its jar has)
+ *	                Q ms cpu nonce frame   the same, when whatever was asked before has been answered: by a frame that begins with its nonce
+ *	                N            a new jar for the same candidate       N factor   the same, from the beginning: with all its time, by the clock `factor` times
  *	                R json       the report: the sample is done; the first one says that the verifier is ready
- *	we say to it    T json       a task       A frame   the candidate's answer       X json   its jar has ended, and why
+ *	we say to it    T json       a task       A us ms frame   the candidate's answer       X json   its jar has ended, and why
+ *	                Y            what comes after this is of the new jar
+ *
+ * Time. The kernel counts the CPU time of all processes of the candidate's jar, and we read that count (run/meter.h): nothing in the jar can change it. What was used
+ * since the answer before goes with each answer (us), and so does the time by the clock since the question (ms): the verifier decides by them. All CPU time belongs to some question:
+ * what a process does between two questions, or leaves to another, counts for the next one. Who is past the CPU time of a question is ended here.
  *
  * Somebody is always to move, and has a deadline: a candidate that does not answer is ended, a verifier that does not go on is replaced.
  *
@@ -35,7 +42,12 @@
 #define END_MS		2000   /* for a candidate that has been told that nothing more will come */
 #define HOLD_MS		10     /* answers wait that long for others */
 #define HOLD_MAX	(1U << 20)
+#define BACKLOG_MAX	(64U << 20) /* answers that the verifier has not read yet: with more nothing is asked */
+#define LOOSE_MAX	2	    /* frames that a driver gives to one question: the answer, and that its process has ended */
+#define OVER_MS		200    /* past its CPU time before we end it: a driver may say meanwhile where it is */
+#define LOOK_MS		20     /* not more often than that */
 #define NONCE		16
+#define TIMES		8      /* of an answer */
 #define ANSWER_MAX	(64U << 20)
 
 enum side_id { VERIFIER, CANDIDATE, SIDES };
@@ -57,6 +69,8 @@ struct pair {
 	bool reported;	      /* only the candidate's end is still missing */
 	bool told;	      /* the verifier was told that the candidate is gone */
 	bool late;	      /* we ended it because it did not answer */
+	bool over;	      /* and that because it used too much CPU time */
+	uint64_t late_ns, lost_ns; /* when that was, and what its question had used */
 	bool answered;	      /* it has said something */
 	unsigned broken;      /* verifiers that ended by themselves in a row */
 	uint64_t end_ns;      /* when the sample has had all its time, whatever its jars have left */
@@ -66,6 +80,13 @@ struct pair {
 	size_t queue_at;      /* the first of them */
 	char nonce[NONCE];    /* what the answer begins with that they wait for */
 	bool asked;	      /* they do wait */
+	unsigned loose;	      /* frames since the last question that are not what they wait for */
+	uint32_t cpu_ms;      /* what the question may use; 0: no limit of its own */
+	uint64_t asked_ns;    /* when it was put */
+	uint64_t used_ns;     /* CPU time of the candidate's jar when the one before was answered */
+	uint64_t look_ns;     /* when to look at its CPU time; 0: never */
+	bool anew;	      /* the jar that is still there does not count there */
+	uint64_t spent_ns;    /* CPU time of its jars that have ended, since the beginning */
 	uint64_t held_ns;     /* since when an answer is held back; 0: none is */
 	struct grade_outcome out;
 	struct buf report;
@@ -109,6 +130,14 @@ static uint32_t get_u32(const char *at)
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+static void put_u32(unsigned char *at, uint64_t n)
+{
+	if (n > UINT32_MAX)
+		n = UINT32_MAX;
+	for (int i = 0; i < 4; i++)
+		at[i] = (unsigned char)(n >> 8 * i);
+}
+
 static void due_in(struct pair *p, uint64_t ms)
 {
 	p->due_ns = clock_mono_ns() + ms * NS_PER_MS;
@@ -134,6 +163,40 @@ static void forget_questions(struct pair *p)
 	p->asked = false;
 }
 
+/* ---- the candidate's CPU time ---- */
+
+/* What its jar has used since the last question was answered. A count that is not known yet is counted later. */
+static uint64_t used_since(struct pair *p, uint64_t *total)
+{
+	*total = p->used_ns;
+	meter_read(&p->side[CANDIDATE].run.meter, total);
+	return *total > p->used_ns ? *total - p->used_ns : 0;
+}
+
+/* A question is put: it may use `cpu_ms`. */
+static void measure(struct pair *p, uint32_t cpu_ms)
+{
+	p->asked_ns = clock_mono_ns();
+	p->cpu_ms = cpu_ms;
+	p->look_ns = cpu_ms ? p->asked_ns + LOOK_MS * NS_PER_MS : 0;
+}
+
+/* Whether it has used more than it may. Next time not before it could have. */
+static bool look_at_cpu(struct pair *p, uint64_t now)
+{
+	const struct jar_limits *l = &p->sample->req.limits;
+	uint64_t limit = (p->cpu_ms + OVER_MS) * NS_PER_MS, total, used, wait;
+
+	if (!p->look_ns || now < p->look_ns)
+		return false;
+	used = used_since(p, &total);
+	if (used > limit)
+		return true;
+	wait = (limit - used) * 1000 / (l->cpus_milli > 1000 ? l->cpus_milli : 1000);
+	p->look_ns = now + (wait < LOOK_MS * NS_PER_MS ? LOOK_MS * NS_PER_MS : wait);
+	return false;
+}
+
 /* ---- the candidate ---- */
 
 /* Why its jar has ended, for the verifier. */
@@ -148,13 +211,20 @@ static void tell_gone(struct pair *p)
 	};
 	const struct verdict *v = &p->side[CANDIDATE].res.verdict;
 	const char *word = p->late ? "timeout" : "crashed";
+	const struct jar_evidence *ev = &p->side[CANDIDATE].res.run.evidence;
+	/* Of the question, where it was our clock; of the jar, where it was the keeper's. */
+	uint64_t used = p->late ? p->lost_ns : ev->cg.cpu_ns, wall = p->late ? p->late_ns - p->asked_ns : ev->ended_ns - ev->started_ns;
+	uint64_t limit = (p->late ? p->cpu_ms : p->sample->req.limits.cpu_ms) * NS_PER_MS;
+	bool clock = p->late ? !p->over : v->reason == REASON_WALL_TIME;
 	char text[700], *q = text;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && !p->late; i++)
 		if (words[i].reason == v->reason)
 			word = words[i].word;
-	q += snprintf(q, sizeof(text), "{\"reason\":\"%s\",\"detail\":\"", word);
-	if (p->late)
+	q += snprintf(q, sizeof(text), "{\"reason\":\"%s\",\"starved\":%s,\"detail\":\"", word, clock && patience_starved(used, wall, limit) ? "true" : "false");
+	if (p->over)
+		q += snprintf(q, 100, "cpu time limit: it used %.2f s of %.2f s", (double)used / 1e9, (double)limit / 1e9);
+	else if (p->late)
 		q += snprintf(q, 100, "it did not answer in time");
 	else if (v->status == STATUS_COMPLETED && v->exited)
 		q += snprintf(q, 100, "its process ended with exit code %d before it answered", v->exit_code);
@@ -170,12 +240,14 @@ static void tell_gone(struct pair *p)
 static void sample_done(struct pair *p);
 
 /* A question for the candidate: as it is. */
-static void pass_on(struct pair *p, uint32_t ms, const char *data, size_t len)
+static void pass_on(struct pair *p, uint32_t ms, uint32_t cpu_ms, const char *data, size_t len)
 {
 	struct side *s = &p->side[CANDIDATE];
 	unsigned char head[5];
 
 	due_in(p, ms + (uint64_t)(p->again ? END_MS : 0));
+	p->loose = 0;
+	measure(p, cpu_ms);
 	if (p->again) {
 		buf_add(&p->unsent, head, frame_head(head, 0, len));
 		buf_add(&p->unsent, data, len);
@@ -189,18 +261,26 @@ static void pass_on(struct pair *p, uint32_t ms, const char *data, size_t len)
 	}
 }
 
+/* Bytes of answers that wait for the verifier. */
+static size_t backlog(const struct pair *p)
+{
+	const struct run *to = &p->side[VERIFIER].run;
+
+	return to->say.len - to->say_at;
+}
+
 /* The first question that waits, where nothing is asked. */
 static void ask_next(struct pair *p)
 {
 	const char *q = p->queue.data + p->queue_at;
 	uint32_t n;
 
-	if (p->asked || p->queue_at == p->queue.len)
+	if (p->asked || p->queue_at == p->queue.len || backlog(p) > BACKLOG_MAX)
 		return;
 	n = get_u32(q);
 	p->asked = true;
-	memcpy(p->nonce, q + 8, NONCE);
-	pass_on(p, get_u32(q + 4), q + 8 + NONCE, n - 4 - NONCE);
+	memcpy(p->nonce, q + 12, NONCE);
+	pass_on(p, get_u32(q + 4), get_u32(q + 8), q + 12 + NONCE, n - 8 - NONCE);
 	p->queue_at += 4 + (size_t)n;
 	if (p->queue_at == p->queue.len)
 		p->queue.len = p->queue_at = 0;
@@ -211,20 +291,33 @@ static void pass_back(struct pair *p, const char *data, size_t len)
 {
 	struct run *to = &p->side[VERIFIER].run;
 	bool hold = p->asked;
-	unsigned char head[5];
-	uint64_t now;
+	unsigned char head[5 + TIMES];
+	uint64_t now, total, used = used_since(p, &total);
+	size_t n;
 
 	p->answered = true;
+	n = frame_head(head, 'A', TIMES + len);
+	put_u32(head + n, used / 1000);
+	put_u32(head + n + 4, (clock_mono_ns() - p->asked_ns) / NS_PER_MS);
+	n += TIMES;
+	if (!p->asked || (len >= NONCE && memcmp(data, p->nonce, NONCE) == 0)) {
+		p->used_ns = total;
+		p->look_ns = 0;
+	}
 	if (p->asked && len >= NONCE && memcmp(data, p->nonce, NONCE) == 0) {
 		p->asked = false;
 		ask_next(p);
 		hold = p->asked;
+	} else {
+		p->loose++;
 	}
 	now = clock_mono_ns();
-	if (!hold || len > HOLD_MAX || to->say.len - to->say_at > HOLD_MAX || (p->held_ns && now - p->held_ns > HOLD_MS * NS_PER_MS)) {
-		tell(p, 'A', data, len);
+	if (!hold || len > HOLD_MAX || backlog(p) > HOLD_MAX || (p->held_ns && now - p->held_ns > HOLD_MS * NS_PER_MS)) {
+		run_say_later(to, head, n);
+		run_say(to, data, len);
+		p->held_ns = 0;
 	} else {
-		run_say_later(to, head, frame_head(head, 'A', len));
+		run_say_later(to, head, n);
 		run_say_later(to, data, len);
 		p->held_ns = p->held_ns ? p->held_ns : now;
 	}
@@ -239,13 +332,13 @@ static void candidate_said(struct run *x, const char *data, size_t len)
 	const char *frame;
 	size_t n;
 
-	if (p->again)
-		return; /* of one that is being replaced: the next question is not for it, and neither are its words an answer */
+	if (p->again || p->late)
+		return; /* of one that is being replaced or ended: the next question is not for it, and neither are its words an answer */
 	frames_add(&s->frames, data, len);
-	while (frames_next(&s->frames, &frame, &n))
+	while (p->loose <= LOOSE_MAX && frames_next(&s->frames, &frame, &n))
 		if (!p->reported && !p->told)
 			pass_back(p, frame, n);
-	if (s->frames.bad && !p->reported && !p->told) {
+	if ((s->frames.bad || p->loose > LOOSE_MAX) && !p->reported && !p->told) {
 		/* Nothing that it says from now on can be told apart. */
 		static const char why[] = "{\"reason\":\"tampering\",\"detail\":\"something on the driver's channel is no answer\"}";
 
@@ -261,7 +354,14 @@ static void begin_candidate(struct pair *p)
 	struct side *s = &p->side[CANDIDATE];
 	uint32_t number = p->sample->number ? p->sample->number : own_number(p, CANDIDATE);
 
-	p->again = p->told = p->late = false;
+	p->again = p->told = p->late = p->over = false;
+	p->loose = 0;
+	p->used_ns = 0;
+	/* A question may wait for it. */
+	p->look_ns = p->unsent.len && p->cpu_ms ? clock_mono_ns() + LOOK_MS * NS_PER_MS : 0;
+	if (p->anew)
+		p->spent_ns = 0;
+	p->anew = false;
 	s->up = true;
 	s->over = false;
 	p->out.jars++;
@@ -285,6 +385,7 @@ static void on_candidate_end(struct pair *p)
 	p->out.ticket = p->of->setup.keep(p->of->setup.ctx, p->sample, &s->res);
 	p->out.oom_kills += ev->cg.oom_kills;
 	p->out.cpu_ns += ev->cg.cpu_ns ? ev->cg.cpu_ns : ev->rusage_cpu_ns;
+	p->spent_ns += ev->cg.cpu_ns ? ev->cg.cpu_ns : ev->rusage_cpu_ns;
 	if (memory > p->out.max_memory_bytes)
 		p->out.max_memory_bytes = memory;
 	p->out.elapsed_ns += ev->ended_ns - ev->started_ns;
@@ -311,7 +412,19 @@ static bool out_of_time(const struct pair *p)
 {
 	const struct jar_limits *l = &p->sample->req.limits;
 
-	return clock_mono_ns() >= p->end_ns || (l->cpu_ms && p->out.cpu_ns >= l->cpu_ms * NS_PER_MS);
+	if (p->anew)
+		return false;
+	return clock_mono_ns() >= p->end_ns || (l->cpu_ms && p->spent_ns >= l->cpu_ms * NS_PER_MS);
+}
+
+/* The sample's time is all there again, and the clock is more patient. */
+static void begin_anew(struct pair *p, unsigned factor)
+{
+	struct jar_limits *l = &p->sample->req.limits;
+
+	p->anew = true;
+	l->wall_ms *= factor;
+	p->end_ns = clock_mono_ns() + (l->wall_ms + 2ULL * END_MS) * NS_PER_MS;
 }
 
 static void tell_no_time(struct pair *p)
@@ -332,11 +445,11 @@ static void on_verifier_frame(struct pair *p, const char *data, size_t len)
 		return;
 	switch (data[0]) {
 	case 'C':
-		if (p->sample && !p->reported && !p->out.cancelled && len >= 5)
-			pass_on(p, get_u32(data + 1), data + 5, len - 5);
+		if (p->sample && !p->reported && !p->out.cancelled && len >= 9)
+			pass_on(p, get_u32(data + 1), get_u32(data + 5), data + 9, len - 9);
 		break;
 	case 'Q':
-		if (p->sample && !p->reported && !p->out.cancelled && len >= 5 + NONCE) {
+		if (p->sample && !p->reported && !p->out.cancelled && len >= 9 + NONCE) {
 			if (buf_add(&p->queue, head, frame_head(head, 0, len - 1)) < 0 || buf_add(&p->queue, data + 1, len - 1) < 0)
 				abort(); /* as run_say() does */
 			ask_next(p);
@@ -346,6 +459,8 @@ static void on_verifier_frame(struct pair *p, const char *data, size_t len)
 		if (!p->sample || p->reported || p->out.cancelled)
 			break;
 		forget_questions(p);
+		if (len > 1)
+			begin_anew(p, (unsigned char)data[1]);
 		if (out_of_time(p)) {
 			tell(p, 'Y', "", 0);
 			tell_no_time(p);
@@ -464,6 +579,9 @@ static void begin_sample(struct pair *p, struct grade_sample *sample)
 {
 	p->sample = sample;
 	sample->req.alone = p->of->setup.recycles;
+	sample->req.metered = true;
+	p->spent_ns = 0;
+	p->anew = false;
 	p->reported = p->answered = false;
 	p->end_ns = clock_mono_ns() + (sample->req.limits.wall_ms + END_MS) * NS_PER_MS;
 	p->ready = false;
@@ -485,6 +603,7 @@ static void sample_done(struct pair *p)
 	p->of->busy--;
 	p->out.report = p->report.len ? p->report.data : NULL;
 	p->out.report_len = p->report.len;
+	p->out.answered = p->answered;
 	p->out.result = &p->side[CANDIDATE].res;
 	p->of->setup.done(p->of->setup.ctx, sample, &p->out);
 	run_result_done(&p->side[CANDIDATE].res);
@@ -562,10 +681,16 @@ static void look_at_clock(struct pairs *all)
 
 		if (p->held_ns && now - p->held_ns > HOLD_MS * NS_PER_MS)
 			let_go(p);
-		if (!p->due_ns || now < p->due_ns)
+		if (p->sample && !p->reported && !p->told)
+			ask_next(p);
+		if (p->sample && c->up && !p->late && !p->reported && !p->told && !p->again && look_at_cpu(p, now))
+			p->over = true;
+		if ((!p->due_ns || now < p->due_ns) && !(p->over && !p->late))
 			continue;
 		if (c->up && !p->late) {
 			p->late = true;
+			p->late_ns = now;
+			p->lost_ns = used_since(p, &(uint64_t){ 0 });
 			due_in(p, VERIFIER_MS);
 			run_cancel(&c->run);
 		} else if (p->side[VERIFIER].up) {

@@ -24,6 +24,7 @@ struct grade_outcome {
 	const char *report;	/* the verifier's words: JSON; NULL: there are none, see `failure` */
 	size_t report_len;
 	struct err failure;	/* belljar's own */
+	bool answered;		/* the candidate has said something */
 	bool cancelled;		/* it was called off, and says nothing about the candidate */
 	/* of the candidate's jars, the last one's where there were several */
 	const struct result *result; /* NULL: none was begun */

@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/fd.h"
 #include "grade/text.h"
+#include "run/request.h"
 
 #define ID_MAX	  200
 #define TESTS_MAX 200000
@@ -43,6 +45,63 @@ int swe_read(int fd, const char *name, struct buf *out, struct err *e)
 
 /* ---- JSON, one thing after the other ---- */
 
+/* Four hexadecimal digits behind "\\u"; -1: something else. */
+static long escaped(const char *p, size_t n)
+{
+	long v = 0;
+
+	if (n < 6 || p[0] != '\\' || p[1] != 'u')
+		return -1;
+	for (int i = 2; i < 6; i++) {
+		const char *digits = "0123456789abcdef", *at = memchr(digits, p[i] | 0x20, 16);
+
+		if (!at)
+			return -1;
+		v = v * 16 + (at - digits);
+	}
+	return v;
+}
+
+/*
+ * Half of a surrogate pair is no character, but Python writes it for a byte that is no UTF-8. It is read as U+FFFD: one odd patch does not take a whole file with
+ * it. The text is changed in place.
+ */
+static void mend_surrogates(char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		long v = text[i] == '\\' ? escaped(text + i, len - i) : -1, low;
+
+		if (text[i] == '\\' && v < 0) {
+			i++;
+			continue;
+		}
+		if (v < 0xd800 || v > 0xdfff)
+			continue;
+		low = v < 0xdc00 ? escaped(text + i + 6, len - i - 6) : -1;
+		if (low >= 0xdc00 && low <= 0xdfff) {
+			i += 11;
+			continue;
+		}
+		memcpy(text + i, "\\ufffd", 6);
+		i += 5;
+	}
+}
+
+static json_t *read_json(const char *text, size_t len, size_t flags, json_error_t *je)
+{
+	bool odd = memmem(text, len, "\\ud", 3) || memmem(text, len, "\\uD", 3);
+	char *copy = odd ? malloc(len) : NULL;
+	json_t *o;
+
+	if (copy) {
+		memcpy(copy, text, len);
+		mend_surrogates(copy, len);
+	}
+	o = json_loadb(copy ? copy : text, len, flags, je);
+	free(copy);
+	return o;
+}
+
 /* Called for each; `key` is NULL but for mappings. `where` is "file, line 3". */
 typedef int entry_fn(void *ctx, const json_t *v, const char *key, const char *where, struct err *e);
 
@@ -61,7 +120,7 @@ static int each_line(struct span text, const char *name, entry_fn *fn, void *ctx
 		if (!span_trim(line).n)
 			continue;
 		snprintf(where, sizeof(where), "%.200s, line %zu", name, number);
-		v = json_loadb(line.p, line.n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &je);
+		v = read_json(line.p, line.n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &je);
 		if (!v)
 			return err_set(e, ERR_INPUT, "%s is not JSON: %.120s (byte %d)", where, je.text, je.position);
 		rc = fn(ctx, v, NULL, where, e);
@@ -108,7 +167,7 @@ static int each_entry(const char *text, size_t len, const char *name, bool mappi
 		return err_set(e, ERR_INPUT, "%.200s is empty", name);
 	if (trimmed.p[0] != '[' && !(mapping && trimmed.p[0] == '{'))
 		return each_line(all, name, fn, ctx, e);
-	whole = json_loadb(trimmed.p, trimmed.n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &je);
+	whole = read_json(trimmed.p, trimmed.n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &je);
 	if (trimmed.p[0] == '{' && (!whole || json_object_get(whole, "instance_id"))) {
 		json_decref(whole);
 		/* Several lines, or one. When it was meant to be a mapping, its first line says what is wrong. */
@@ -176,9 +235,9 @@ static int list_field(const json_t *o, const char *key, bool needed, struct strl
 	if (!v && !needed)
 		return 0;
 	if (json_is_string(v)) {
-		inner = json_loadb(json_string_value(v), json_string_length(v), JSON_DECODE_ANY | JSON_ALLOW_NUL, &je);
+		inner = read_json(json_string_value(v), json_string_length(v), JSON_DECODE_ANY | JSON_ALLOW_NUL, &je);
 		if (!inner)
-			return err_set(e, ERR_INPUT, "%s: '%s' is text that is no JSON: %.100s", where, key, je.text);
+			return err_set(e, ERR_INPUT, "%s: '%s' is text that is no JSON: %.100s", where, key, request_json_error(&je));
 		v = inner;
 	}
 	if (!json_is_array(v))
@@ -242,7 +301,7 @@ static int one_instance(void *ctx, const json_t *o, const char *key, const char 
 	if (!i.repo[0])
 		return err_set(e, ERR_INPUT, "%s: 'repo' is empty", where);
 	if (!commit_ok(i.base_commit))
-		return err_set(e, ERR_INPUT, "%s: 'base_commit' '%.60s' is neither a commit's id, HEAD nor empty", where, i.base_commit);
+		return err_set(e, ERR_INPUT, "%s: 'base_commit' '%.60s' is neither a commit's id nor HEAD", where, i.base_commit);
 	if (t->n == r->cap) {
 		size_t cap = r->cap ? r->cap * 2 : 64;
 		struct swe_instance *v = realloc(t->v, cap * sizeof(*v));

@@ -17,6 +17,7 @@ void swe_session_done(struct swe_session *s)
 	buf_done(&s->log);
 	json_decref(s->apply);
 	json_decref(s->ready);
+	json_decref(s->plan);
 	json_decref(s->counts);
 	free(s->results);
 	free(s->tampering);
@@ -80,13 +81,29 @@ static void on_tampering(struct swe_session *s, json_t *o)
 
 static void on_ready(struct swe_session *s, json_t *o)
 {
-	json_t *v;
-	const char *key;
+	const json_t *v;
+	size_t i;
 
 	s->ready = json_incref(o);
-	json_object_foreach (json_object_get(o, "renamed"), key, v) {
-		strlist_add(&s->arena, &s->renamed, arena_dup(&s->arena, key));
-	}
+	json_array_foreach (json_object_get(o, "marked"), i, v)
+		if (json_is_string(v))
+			strlist_add(&s->arena, &s->marked, arena_dup(&s->arena, json_string_value(v)));
+}
+
+static void on_refused(struct swe_session *s, json_t *o)
+{
+	const json_t *v;
+	size_t i;
+
+	s->refused = "";
+	json_array_foreach (json_object_get(o, "modules"), i, v)
+		if (json_is_string(v) && i < 10)
+			s->refused = arena_fmt(&s->arena, "%s%s%.60s", s->refused, i ? ", " : "", json_string_value(v));
+}
+
+static void on_plan(struct swe_session *s, json_t *o)
+{
+	s->plan = json_incref(o);
 }
 
 static void on_out(struct swe_session *s, json_t *o)
@@ -108,7 +125,8 @@ static void on_out(struct swe_session *s, json_t *o)
 
 static void on_test(struct swe_session *s, json_t *o)
 {
-	struct swe_result r = { .id = text_of(s, o, "id"), .str = text_of(s, o, "str"), .doc = text_of(s, o, "doc") };
+	struct swe_result r = { .id = text_of(s, o, "id"), .str = text_of(s, o, "str"), .doc = text_of(s, o, "doc"), .def = text_of(s, o, "def"),
+				.where = text_of(s, o, "where"), .value = text_of(s, o, "value"), .ms = (long)json_integer_value(json_object_get(o, "ms")) };
 	const char *outcome = json_string_value(json_object_get(o, "outcome"));
 
 	if (!r.id || !outcome || !swe_outcome_find(span_of(outcome), &r.outcome)) {
@@ -164,7 +182,7 @@ static void on_tests_end(struct swe_session *s, json_t *o)
 	s->children_left = (unsigned)json_integer_value(json_object_get(o, "children_left"));
 }
 
-enum { APPLIED = 1, READY = 2, FINISHED = 4, ENDED = 8 };
+enum { APPLIED = 1, READY = 2, FINISHED = 4, ENDED = 8, PLANNED = 16 };
 
 static const struct {
 	const char *t;
@@ -173,7 +191,9 @@ static const struct {
 } kinds[] = {
 	{ "apply", on_apply, 0, APPLIED | READY | ENDED },
 	{ "tampering", on_tampering, 0, ENDED },
-	{ "ready", on_ready, APPLIED, READY | ENDED },
+	{ "refused", on_refused, APPLIED, PLANNED | READY | ENDED },
+	{ "plan", on_plan, APPLIED, PLANNED | READY | ENDED },
+	{ "ready", on_ready, APPLIED, PLANNED | READY | ENDED },
 	{ "out", on_out, APPLIED, ENDED },
 	{ "test", on_test, READY, FINISHED | ENDED },
 	{ "finish", on_finish, READY, FINISHED | ENDED },
@@ -184,7 +204,7 @@ static void take(struct swe_session *s, const char *data, size_t len)
 {
 	json_t *o = json_loadb(data, len, JSON_ALLOW_NUL, NULL);
 	const char *t = json_string_value(json_object_get(o, "t"));
-	int state = (s->apply ? APPLIED : 0) | (s->ready ? READY : 0) | (s->finished ? FINISHED : 0) | (s->ended ? ENDED : 0);
+	int state = (s->apply ? APPLIED : 0) | (s->ready ? READY : 0) | (s->finished ? FINISHED : 0) | (s->ended ? ENDED : 0) | (s->plan ? PLANNED : 0);
 	size_t i = 0;
 
 	while (t && i < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i].t, t) != 0)
@@ -217,7 +237,7 @@ void swe_session_add(struct swe_session *s, const char *data, size_t len)
 	}
 }
 
-void swe_session_run(const struct swe_session *s, enum swe_style style, const char *suffix, bool jar_ok, struct swe_run *out)
+void swe_session_run(const struct swe_session *s, enum swe_style style, bool jar_ok, struct swe_run *out)
 {
 	*out = (struct swe_run){
 		.style = style,
@@ -231,7 +251,5 @@ void swe_session_run(const struct swe_session *s, enum swe_style style, const ch
 		.has_exit = s->has_exit,
 		.exit = s->exit,
 		.signal = s->signal,
-		.suffix = suffix,
-		.renamed = s->renamed,
 	};
 }

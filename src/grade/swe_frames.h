@@ -8,7 +8,7 @@
 #include "grade/frames.h"
 #include "grade/swe_grade.h"
 
-#define SWE_FRAME_MAX	(16U << 20)
+#define SWE_FRAME_MAX	(64U << 20)
 #define SWE_LOG_MAX	(64U << 20)
 #define SWE_RESULTS_MAX 1000000
 #define SWE_TAMPER_MAX	1000
@@ -18,10 +18,11 @@ struct swe_session {
 	struct arena arena;
 	struct buf log; /* the runner's output, in order; may hold any byte */
 	bool log_cut;
-	json_t *apply, *ready, *counts; /* whole frames; `counts` of "finish"; NULL: not said */
+	json_t *apply, *ready, *plan, *counts; /* whole frames; `counts` of "finish"; NULL: not said */
 	const char *apply_outcome;	/* NULL: not said */
 	bool applied;			/* "applied" or "already" */
-	struct strlist renamed;		/* of "ready": listed tests that have another name in this run */
+	const char *refused;		/* modules of the checkout that the runner itself uses; NULL: none, or not said */
+	struct strlist marked;		/* of "ready": listed tests whose own source says expected failure */
 	struct swe_result *results;
 	size_t n, cap;
 	struct swe_tamper *tampering;
@@ -39,6 +40,6 @@ void swe_session_done(struct swe_session *s);
 /* Bytes of the driver's standard output. Frames that are none, are out of order or come after the end are tampering ("frames"), and nothing after them counts. */
 void swe_session_add(struct swe_session *s, const char *data, size_t len);
 /* After its end: the run, borrowed from the session. `jar_ok`: the jar ended by itself, as the kernel says. */
-void swe_session_run(const struct swe_session *s, enum swe_style style, const char *suffix, bool jar_ok, struct swe_run *out);
+void swe_session_run(const struct swe_session *s, enum swe_style style, bool jar_ok, struct swe_run *out);
 
 #endif

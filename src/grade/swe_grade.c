@@ -2,9 +2,9 @@
 /*
  * SWE-bench: from what was seen of a test run to a verdict.
  *
- * There are up to four witnesses: the reporter inside of the runner, the runner's own output, its exit status, and a second run with other
- * names and canaries. A test counts when the reporter saw it pass and none of the others says otherwise. A witness that contradicts the whole
- * run takes the belief from every test of it.
+ * There are up to four witnesses: the reporter inside of the runner, the runner's own output, its exit status, and rounds in which tests are
+ * replaced by versions of themselves that must fail (swe_canary.h). A test counts when the reporter saw it pass and no other witness contradicts
+ * that. A witness that contradicts the whole run takes the belief from every test of it.
  */
 #include "grade/swe_grade.h"
 
@@ -19,11 +19,15 @@ static const char *const reasons[] = {
 	[SWE_WHY_FAILED] = "failed",
 	[SWE_WHY_ERROR] = "error",
 	[SWE_WHY_SKIPPED] = "skipped",
+	[SWE_WHY_XFAIL] = "xfail",
 	[SWE_WHY_XPASS] = "xpass",
 	[SWE_WHY_LOG_DISAGREES] = "log_disagrees",
 	[SWE_WHY_LOG_SILENT] = "log_silent",
 	[SWE_WHY_EXIT_DISAGREES] = "exit_disagrees",
 	[SWE_WHY_UNFINISHED] = "unfinished",
+	[SWE_WHY_TIMEOUT] = "timeout",
+	[SWE_WHY_MEMORY] = "memory",
+	[SWE_WHY_OUTPUT] = "output",
 	[SWE_WHY_TAMPERING] = "tampering",
 	[SWE_WHY_NO_PATCH] = "no_patch",
 	[SWE_WHY_NOT_APPLIED] = "not_applied",
@@ -41,14 +45,15 @@ static const enum swe_reason why_of[] = {
 	[SWE_SKIPPED] = SWE_WHY_SKIPPED, [SWE_XFAIL] = SWE_WHY_NONE, [SWE_XPASS] = SWE_WHY_XPASS,
 };
 
-/* Seen by the driver, and enough by itself: what belongs to us was touched while the tests ran. Everything else was put right before. */
-static const char *const fatal[] = { "reporter", "frames", "counts_disagree", "exit_changed", NULL };
+/* Enough by itself: what belongs to us was touched while the tests ran, or a round with canaries says that tests are not what they were. Everything else was put
+ * right before. */
+static const char *const fatal[] = { "reporter", "frames", "counts_disagree", "exit_changed", "canary_passed", "canary_xfail", "canary_skipped", "canary_missing",
+				     "canary_elsewhere", "canary_exit", "original_unsteady", "comparison_changed", "softened", "round_unfinished", NULL };
 
 /* One run, read. */
 struct view {
 	const struct swe_run *run;
 	struct swe_map seen;	/* of the reporter */
-	struct swe_map renamed; /* names that had the suffix */
 	struct swe_log log;
 	bool has_log;
 	uint64_t looked; /* bytes */
@@ -79,40 +84,29 @@ static void tamper(struct grading *g, const char *what, const char *path, const 
 
 /* ---- reading a run ---- */
 
-static void add_name(struct view *w, const char *name, enum swe_outcome o, bool had_suffix, bool alias, struct arena *a)
+static void add_name(struct view *w, const char *name, enum swe_outcome o, bool alias, struct arena *a)
 {
-	const char *canon = swe_name_canon(w->run->style, span_of(name), a);
-	const char *plain = swe_name_unrename(w->run->style, canon, w->run->suffix, a);
-
-	swe_map_add(&w->seen, plain ? plain : canon, o, plain || had_suffix, alias);
-}
-
-static bool is_canary(const struct swe_run *r, const char *canon)
-{
-	struct span f = swe_name_function(r->style, canon);
-
-	return (r->canary_fail && span_is(f, r->canary_fail)) || (r->canary_pass && span_is(f, r->canary_pass));
+	swe_map_add(&w->seen, swe_name_canon(w->run->style, span_of(name), a), o, false, alias);
 }
 
 static void read_result(struct view *w, const struct swe_result *r, struct arena *a)
 {
 	const char *canon = swe_name_canon(w->run->style, span_of(r->id), a);
-	bool had = swe_name_unrename(w->run->style, canon, w->run->suffix, a) != NULL;
 	const char *blank = strchr(canon, ' ');
 	struct span doc = span_of(r->doc), line;
 
 	if (r->outcome == SWE_MISSING)
 		return;
-	add_name(w, r->id, r->outcome, had, false, a);
+	add_name(w, r->id, r->outcome, false, a);
 	if (r->str)
-		add_name(w, r->str, r->outcome, had, true, a);
+		add_name(w, r->str, r->outcome, true, a);
 	/* A docstring is listed by its first line that says something. */
 	doc = span_trim(doc);
 	if (doc.n && span_line(&doc, &line))
-		add_name(w, text_bytes(line, 1) ? arena_dup_len(a, line.p, line.n) : "", r->outcome, had, true, a);
+		add_name(w, text_bytes(line, 1) ? arena_dup_len(a, line.p, line.n) : "", r->outcome, true, a);
 	/* Ids that hold blanks are listed up to the first one by some parsers. */
 	if (blank && strstr(canon, "::"))
-		add_name(w, arena_dup_len(a, canon, (size_t)(blank - canon)), r->outcome, had, true, a);
+		add_name(w, arena_dup_len(a, canon, (size_t)(blank - canon)), r->outcome, true, a);
 }
 
 static void view_init(struct view *w, const struct swe_run *run, struct arena *a)
@@ -120,24 +114,21 @@ static void view_init(struct view *w, const struct swe_run *run, struct arena *a
 	*w = (struct view){ .run = run };
 	for (size_t i = 0; run->has_reporter && i < run->n; i++)
 		read_result(w, &run->results[i], a);
-	for (size_t i = 0; i < run->renamed.n; i++)
-		swe_map_add(&w->renamed, swe_name_canon(run->style, span_of(run->renamed.v[i]), a), SWE_PASSED, false, false);
 	w->has_log = run->log != NULL;
 	if (w->has_log)
-		swe_log_parse(&w->log, run->style, run->log, run->log_len, run->suffix, a);
+		swe_log_parse(&w->log, run->style, run->log, run->log_len, NULL, a);
 }
 
 static void view_done(struct view *w)
 {
 	swe_map_done(&w->seen);
-	swe_map_done(&w->renamed);
 	swe_log_done(&w->log);
 }
 
 /* ---- one test ---- */
 
 /* Is the name in the log, although nobody could tell an outcome from it? Runners print between the name and the outcome what tests print. */
-static bool mentioned(struct view *w, const char *canon, bool renamed, struct arena *a)
+static bool mentioned(struct view *w, const char *canon)
 {
 	bool function = swe_name_has_function(w->run->style, canon);
 	struct span f = function ? swe_name_function(w->run->style, canon) : span_of(canon);
@@ -145,36 +136,33 @@ static bool mentioned(struct view *w, const char *canon, bool renamed, struct ar
 	w->looked += w->log.text.n;
 	if (w->looked > MENTION_BUDGET)
 		return false;
-	return swe_log_mentions(&w->log, renamed && function ? span_of(arena_fmt(a, "%.*s%s", (int)f.n, f.p, w->run->suffix)) : f);
+	return swe_log_mentions(&w->log, f);
 }
 
-/* What the log says of a name. Docstrings are not renamed, and may look like anything: django's log may show the old name also in a run with a
- * suffix. The reporter still has to have seen the new one. */
-static enum swe_outcome in_log(const struct view *w, const char *canon, bool renamed)
+/* What the log says of a name. */
+static enum swe_outcome in_log(const struct view *w, const char *canon)
 {
-	enum swe_outcome o = swe_map_outcome(&w->log.map, canon, renamed);
-
-	return o || !renamed || (w->run->style != SWE_DJANGO && w->run->style != SWE_UNITTEST) ? o : swe_map_outcome(&w->log.map, canon, false);
+	return w->has_log ? swe_map_outcome(&w->log.map, canon, false) : SWE_MISSING;
 }
 
-static void test_log_only(struct swe_test *t, const struct view *w, const char *canon, bool renamed)
+static void test_log_only(struct swe_test *t, const struct view *w, const char *canon)
 {
-	t->outcome = w->has_log ? in_log(w, canon, renamed) : SWE_MISSING;
+	t->outcome = in_log(w, canon);
 	t->reason = why_of[t->outcome];
 }
 
-static void test_both(struct grading *g, struct swe_test *t, struct view *w, const char *canon, bool renamed)
+static void test_both(struct grading *g, struct swe_test *t, struct view *w, const char *canon)
 {
-	enum swe_outcome said = w->has_log ? in_log(w, canon, renamed) : SWE_MISSING, saw = swe_map_outcome(&w->seen, canon, renamed);
+	enum swe_outcome said = in_log(w, canon), saw = swe_map_outcome(&w->seen, canon, false);
 
 	if (!saw && !swe_name_junk(w->run->style, canon) && strstr(canon, "::")) {
 		struct span name = swe_name_before_message(span_of(canon));
 
-		saw = name.n < strlen(canon) ? swe_map_outcome(&w->seen, arena_dup_len(g->a, name.p, name.n), renamed) : SWE_MISSING;
+		saw = name.n < strlen(canon) ? swe_map_outcome(&w->seen, arena_dup_len(g->a, name.p, name.n), false) : SWE_MISSING;
 	}
 	/* What no test can be called was read out of a log by those who made the list: the log is all there can be. */
 	if (!saw && swe_name_junk(w->run->style, canon)) {
-		test_log_only(t, w, canon, false);
+		test_log_only(t, w, canon);
 		return;
 	}
 	t->outcome = saw;
@@ -187,10 +175,20 @@ static void test_both(struct grading *g, struct swe_test *t, struct view *w, con
 	} else if (swe_outcome_good(saw) && said == SWE_SKIPPED) {
 		t->outcome = SWE_SKIPPED;
 		t->reason = SWE_WHY_SKIPPED;
-	} else if (swe_outcome_good(saw) && !said && !w->run->log_cut && !w->log.map.cut && !mentioned(w, canon, renamed, g->a)) {
+	} else if (swe_outcome_good(saw) && !said && w->run->finished && !w->run->log_cut && !w->log.map.cut && !mentioned(w, canon)) {
 		t->reason = SWE_WHY_LOG_SILENT;
 		tamper(g, "log_silent", t->id, "the reporter saw it pass, and the runner never named it");
 	}
+}
+
+static bool is_marked(const struct view *w, const char *id)
+{
+	const struct strlist *m = w->run->marked;
+
+	for (size_t i = 0; m && i < m->n; i++)
+		if (strcmp(m->v[i], id) == 0)
+			return true;
+	return !m;
 }
 
 static void grade_list(struct grading *g, struct view *w, const struct strlist *ids, struct swe_test *out, bool keep)
@@ -198,13 +196,15 @@ static void grade_list(struct grading *g, struct view *w, const struct strlist *
 	for (size_t i = 0; i < ids->n; i++) {
 		struct swe_test *t = &out[i];
 		const char *canon = swe_name_canon(w->run->style, span_of(ids->v[i]), g->a);
-		bool renamed = w->run->suffix && swe_map_find(&w->renamed, canon);
 
 		t->id = ids->v[i];
 		if (w->run->has_reporter)
-			test_both(g, t, w, canon, renamed);
+			test_both(g, t, w, canon);
 		else
-			test_log_only(t, w, canon, renamed);
+			test_log_only(t, w, canon);
+		/* The product can make a test an expected failure: that counts only where the test's own source says so. */
+		if (!keep && t->reason == SWE_WHY_NONE && t->outcome == SWE_XFAIL && !is_marked(w, t->id))
+			t->reason = SWE_WHY_XFAIL;
 		/* A test that is left out is no regression. */
 		if (keep && t->reason == SWE_WHY_SKIPPED)
 			t->reason = SWE_WHY_NONE;
@@ -219,7 +219,7 @@ static void count_run(struct swe_verdict *v, const struct view *w)
 	const struct swe_map *m = w->run->has_reporter ? &w->seen : &w->log.map;
 
 	for (size_t i = 0; i < m->n; i++) {
-		if (m->v[i].alias || is_canary(w->run, m->v[i].id))
+		if (m->v[i].alias)
 			continue;
 		v->passed += swe_outcome_good(m->v[i].outcome);
 		v->failed += m->v[i].outcome == SWE_FAILED || m->v[i].outcome == SWE_XPASS;
@@ -228,40 +228,12 @@ static void count_run(struct swe_verdict *v, const struct view *w)
 	}
 }
 
-static enum swe_outcome canary_outcome(const struct view *w, const char *function)
-{
-	enum swe_outcome o = SWE_MISSING;
-
-	for (size_t i = 0; i < w->seen.n; i++)
-		if (span_is(swe_name_function(w->run->style, w->seen.v[i].id), function))
-			o = swe_outcome_merge(o, w->seen.v[i].outcome);
-	return o;
-}
-
-/* A canary that does not do what it must takes all belief. */
-static void check_canaries(struct grading *g, const struct view *w)
-{
-	const struct swe_run *r = w->run;
-
-	if (!r->canary_fail && !r->canary_pass)
-		return;
-	strlist_add(g->a, &g->v->checks, "canary");
-	if (r->canary_fail && !swe_outcome_bad(canary_outcome(w, r->canary_fail))) {
-		tamper(g, "canary_fail", r->canary_fail, arena_fmt(g->a, "a test that must fail: %s", swe_outcome_name(canary_outcome(w, r->canary_fail))));
-		g->broken = true;
-	}
-	if (r->canary_pass && canary_outcome(w, r->canary_pass) != SWE_PASSED) {
-		tamper(g, "canary_pass", r->canary_pass, arena_fmt(g->a, "a test that must pass: %s", swe_outcome_name(canary_outcome(w, r->canary_pass))));
-		g->broken = true;
-	}
-}
-
-static bool any_bad(const struct view *w, bool canaries)
+static bool any_bad(const struct view *w)
 {
 	const struct swe_map *m = w->run->has_reporter ? &w->seen : &w->log.map;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (swe_outcome_bad(m->v[i].outcome) && (canaries || !is_canary(w->run, m->v[i].id)))
+		if (swe_outcome_bad(m->v[i].outcome))
 			return true;
 	return false;
 }
@@ -277,12 +249,12 @@ static bool any_failed(const struct view *w)
 	return false;
 }
 
-static void check_exit(struct grading *g, const struct view *w, const char *what)
+static void check_exit(struct grading *g, const struct view *w)
 {
 	const struct swe_run *r = w->run;
 
 	if (r->has_exit && !r->signal && r->exit == 0 && any_failed(w)) {
-		tamper(g, what, NULL, "the exit status is 0, although tests failed");
+		tamper(g, "exit_disagrees", NULL, "the exit status is 0, although tests failed");
 		g->broken = true;
 	}
 }
@@ -297,7 +269,7 @@ static enum swe_reason distrust(struct grading *g, const struct view *w)
 		if (!r->finished && r->has_exit && r->exit == 0)
 			tamper(g, "early_exit", NULL, "the runner ended with status 0, and its session never ended");
 		if (!r->finished || r->signal)
-			return SWE_WHY_UNFINISHED;
+			return r->stopped ? (enum swe_reason)r->stopped : SWE_WHY_UNFINISHED;
 	}
 	if (w->seen.cut || w->log.map.cut) {
 		tamper(g, "flood", NULL, "more names than any test run has");
@@ -305,53 +277,27 @@ static enum swe_reason distrust(struct grading *g, const struct view *w)
 	}
 	if (r->has_exit) {
 		strlist_add(g->a, &g->v->checks, "exit");
-		check_exit(g, w, "exit_disagrees");
+		check_exit(g, w);
 		if (g->broken)
 			return SWE_WHY_EXIT_DISAGREES;
-		if ((r->signal || r->exit != 0) && !any_bad(w, true))
+		if ((r->signal || r->exit != 0) && !any_bad(w))
 			return SWE_WHY_EXIT_DISAGREES;
 	}
-	check_canaries(g, w);
 	return g->broken ? SWE_WHY_TAMPERING : SWE_WHY_NONE;
-}
-
-/* The second run must say of the FAIL_TO_PASS tests what the first one said. */
-static void check_again(struct grading *g, const struct swe_grade_in *in)
-{
-	struct view w;
-	size_t before = g->v->tampering_n;
-
-	strlist_add(g->a, &g->v->checks, "rerun");
-	view_init(&w, in->again, g->a);
-	if (!in->again->finished || in->again->signal) {
-		tamper(g, "rerun_unfinished", NULL, "the same tests ended in order before");
-		g->broken = true;
-	} else {
-		check_canaries(g, &w);
-		check_exit(g, &w, "rerun_exit");
-		for (size_t i = 0; i < g->v->f2p_n; i++) {
-			const char *canon = swe_name_canon(w.run->style, span_of(g->v->f2p[i].id), g->a);
-			bool renamed = w.run->suffix && swe_map_find(&w.renamed, canon);
-			enum swe_outcome o = swe_map_outcome(&w.seen, canon, renamed), said = w.has_log ? in_log(&w, canon, renamed) : SWE_MISSING;
-
-			if (swe_outcome_bad(said))
-				o = said;
-			if (!g->v->f2p[i].ok || swe_outcome_good(o) || swe_name_junk(w.run->style, canon))
-				continue;
-			tamper(g, "rerun_differs", g->v->f2p[i].id, arena_fmt(g->a, "passed first, and under another name: %s", swe_outcome_name(o)));
-			g->broken = true;
-		}
-	}
-	g->broken = g->broken || g->v->tampering_n != before;
-	view_done(&w);
 }
 
 /* ---- the verdict ---- */
 
+/* It did not come to its end: a test that nobody saw may have been still to come. */
+static bool is_cut(enum swe_reason why)
+{
+	return why >= SWE_WHY_UNFINISHED && why <= SWE_WHY_OUTPUT;
+}
+
 static void fail_all(struct swe_test *t, size_t n, enum swe_reason why)
 {
 	for (size_t i = 0; i < n; i++)
-		if (t[i].ok || t[i].reason == SWE_WHY_NONE) {
+		if (t[i].ok || t[i].reason == SWE_WHY_NONE || (is_cut(why) && t[i].reason == SWE_WHY_MISSING)) {
 			t[i].ok = false;
 			t[i].reason = why;
 		}
@@ -419,8 +365,9 @@ static void grade_run(struct grading *g, const struct swe_grade_in *in)
 	v->trust = in->run->has_reporter ? "shared_interpreter" : "log_only";
 	if (in->run->has_reporter && w.has_log)
 		strlist_add(g->a, &v->checks, "log");
-	if (in->run->suffix)
-		strlist_add(g->a, &v->checks, "rename");
+	/* The driver starts no tests without it. */
+	if (in->run->has_reporter)
+		strlist_add(g->a, &v->checks, "witness");
 	count_run(v, &w);
 	grade_list(g, &w, in->fail_to_pass, v->f2p, false);
 	grade_list(g, &w, in->pass_to_pass, v->p2p, true);
@@ -428,8 +375,8 @@ static void grade_run(struct grading *g, const struct swe_grade_in *in)
 	if (why == SWE_WHY_EXIT_DISAGREES && !g->broken && all_ok(v->f2p, v->f2p_n) && all_ok(v->p2p, v->p2p_n))
 		tamper(g, "exit_disagrees", NULL, arena_fmt(g->a, "the exit status is %d, although no test failed", in->run->exit));
 	view_done(&w);
-	if (why == SWE_WHY_NONE && in->again)
-		check_again(g, in);
+	if (in->canaries)
+		strlist_add(g->a, &v->checks, "canary");
 	for (size_t i = 0; i < in->tampering_n; i++)
 		g->broken = g->broken || swe_tamper_fatal(in->tampering[i].what);
 	g->broken = g->broken || in->fatal;

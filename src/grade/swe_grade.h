@@ -12,6 +12,11 @@ struct swe_result {
 	const char *str; /* another spelling, NULL: none */
 	const char *doc; /* the docstring, whose first line django's logs show; NULL: none */
 	enum swe_outcome outcome;
+	long ms;
+	/* Only in runs of selected tests; NULL: not said. */
+	const char *def;   /* "path:line:qualname" of the test function */
+	const char *where; /* "path:line" of each traceback frame in the tree, one a line */
+	const char *value; /* of a probe: what the left side of the failing comparison was */
 };
 
 /* One run of the tests. Without a reporter the log is all there is. */
@@ -27,11 +32,8 @@ struct swe_run {
 	bool has_exit;
 	int exit;	 /* from wait4 */
 	int signal;	 /* 0: none */
-	/* Listed tests that had another name in this run: these, with the suffix at their function. Only what had it counts for them. */
-	const char *suffix; /* NULL: none */
-	struct strlist renamed;
-	/* Functions that were put beside the tests; NULL: none. */
-	const char *canary_fail, *canary_pass;
+	int stopped;	 /* enum swe_reason: which limit ended it, when it is not finished; 0: nobody knows */
+	const struct strlist *marked; /* listed tests whose own source says expected failure; NULL: not known, so all may be */
 };
 
 struct swe_tamper {
@@ -42,7 +44,7 @@ struct swe_grade_in {
 	const struct strlist *fail_to_pass, *pass_to_pass;
 	bool has_patch, applied;
 	const struct swe_run *run;   /* NULL: there was none */
-	const struct swe_run *again; /* the FAIL_TO_PASS tests once more, with canaries; NULL: there was none */
+	bool canaries;		     /* the rounds with canaries were run; `tampering` has what they found */
 	const struct swe_tamper *tampering;
 	size_t tampering_n;
 	bool fatal;  /* tampering that no verdict survives was seen, whether it is listed or not */
@@ -55,11 +57,15 @@ enum swe_reason {
 	SWE_WHY_FAILED,
 	SWE_WHY_ERROR,
 	SWE_WHY_SKIPPED,
+	SWE_WHY_XFAIL,
 	SWE_WHY_XPASS,
 	SWE_WHY_LOG_DISAGREES,
 	SWE_WHY_LOG_SILENT,
 	SWE_WHY_EXIT_DISAGREES,
 	SWE_WHY_UNFINISHED,
+	SWE_WHY_TIMEOUT, /* likewise, and which limit it was */
+	SWE_WHY_MEMORY,
+	SWE_WHY_OUTPUT,
 	SWE_WHY_TAMPERING,
 	SWE_WHY_NO_PATCH,
 	SWE_WHY_NOT_APPLIED,
@@ -90,7 +96,7 @@ struct swe_verdict {
 	size_t passed, failed, errors, skipped; /* of all tests that were seen in the run, listed or not */
 	struct swe_tamper *tampering;		/* what came in, then what was found here */
 	size_t tampering_n;
-	struct strlist checks; /* what was held against each other: log, exit, finish, rename, rerun, canary */
+	struct strlist checks; /* what was compared: log, witness, exit, finish, canary */
 	const char *trust;     /* "shared_interpreter", "log_only", "none" */
 };
 

@@ -46,6 +46,11 @@ static void on_finished(struct run *x)
 	CONTAINER_OF(x, struct place, run)->over = true;
 }
 
+size_t swe_jars_room(void)
+{
+	return g.setup->jobs - g.busy;
+}
+
 bool swe_jars_begin(struct swe_talk *t)
 {
 	size_t i = 0;

@@ -37,6 +37,8 @@ struct swe_jars_setup {
 
 /* Runs until `more` has nothing and all talks are done. 0; 130: a signal stopped it (talks that were under way are done as cancelled); -1. */
 int swe_jars_run(const struct swe_jars_setup *s, struct err *e);
+/* How many talks can begin now. */
+size_t swe_jars_room(void);
 /* From `more` or `done`. False when there is no room. */
 bool swe_jars_begin(struct swe_talk *t);
 /* Ends it; `done` comes when that has happened. */

@@ -68,6 +68,17 @@ static bool is_count(struct span s, bool percent)
 	return s.n && digits == s.n;
 }
 
+/* "ERROR    root:x.py:3 message" is a line of a captured log: the level is padded, and a place follows. */
+static bool is_log_line(struct span line, struct span first)
+{
+	struct span rest = span_from(line, first.n), place = word(rest);
+	size_t digits = 0;
+
+	while (digits < place.n && place.p[place.n - 1 - digits] >= '0' && place.p[place.n - 1 - digits] <= '9')
+		digits++;
+	return span_is(first, "ERROR") && (span_starts(rest, "  ") || (digits && digits < place.n && place.p[place.n - 1 - digits] == ':' && span_find(place, "::") < 0));
+}
+
 /* "PASSED path::name[a b]", as -rA ends with. */
 static bool pytest_summary(struct reader *r, struct span line)
 {
@@ -76,6 +87,8 @@ static bool pytest_summary(struct reader *r, struct span line)
 
 	if (!first.n || first.p != line.p || first.p[0] < 'A' || first.p[0] > 'Z' || !swe_outcome_find(first, &o))
 		return false;
+	if (is_log_line(line, first))
+		return true;
 	rest = span_trim(span_from(line, first.n));
 	/* "SKIPPED [1] path:12: why" is no test. */
 	if (!rest.n || (o == SWE_SKIPPED && is_count(word(rest), false)))

@@ -8,6 +8,7 @@ struct reader {
 	struct swe_patch *p;
 	struct swe_patch_file *f; /* of the headers that are being read; NULL: none */
 	bool has_hunk;		  /* a "---" now begins another file */
+	struct digest lines;	  /* of the hunks so far */
 	struct arena *a;
 };
 
@@ -27,6 +28,7 @@ static struct swe_patch_file *next_file(struct reader *r)
 	r->has_hunk = false;
 	r->f = &p->v[p->n++];
 	*r->f = (struct swe_patch_file){ 0 };
+	digest_init(&r->lines);
 	return r->f;
 }
 
@@ -216,6 +218,10 @@ static void read_hunk(struct reader *r, struct span *rest, size_t minus, size_t 
 			r->p->cut = true;
 			return;
 		}
+		if (line.n && (line.p[0] == '-' || line.p[0] == '+')) {
+			digest_add(&r->lines, line.p, line.n);
+			digest_add(&r->lines, "\n", 1);
+		}
 		switch (line.n ? line.p[0] : ' ') {
 		case ' ':
 			minus -= minus > 0;
@@ -284,6 +290,7 @@ void swe_patch_read(struct swe_patch *p, const char *text, size_t len, struct ar
 		} else if (r.f && span_starts(line, "@@ -") && hunk_sizes(line, &minus, &plus)) {
 			r.has_hunk = true;
 			read_hunk(&r, &rest, minus, plus);
+			digest_get(&r.lines, r.f->lines);
 		} else if (r.f && !r.has_hunk) {
 			for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 				if (span_starts(line, headers[i].text)) {

@@ -4,12 +4,14 @@
 #define BELLJAR_GRADE_SWE_PATCH_H
 
 #include "grade/text.h"
+#include "store/digest.h"
 
 struct swe_patch_file {
 	const char *old_path, *new_path; /* without a/ and b/; NULL: /dev/null */
 	unsigned old_mode, new_mode;	 /* octal as git says them; 0: not said */
 	bool created, deleted, renamed, copied, binary;
 	size_t added, removed; /* lines */
+	uint8_t lines[DIGEST_SIZE]; /* of the lines that it adds and removes, in order, with their signs */
 };
 
 struct swe_patch {

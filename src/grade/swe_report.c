@@ -86,7 +86,7 @@ static json_t *tampering(const struct swe_verdict *v)
 	return list;
 }
 
-static json_t *words(const struct strlist *l)
+json_t *swe_report_words(const struct strlist *l)
 {
 	json_t *list = json_array();
 
@@ -129,7 +129,7 @@ json_t *swe_report_instance(const char *instance_id, const struct swe_prediction
 	json_object_set_new(o, "reasons", reasons);
 	json_object_set_new(o, "score", json_pack("{s:o, s:o, s:o}", "fail_to_pass", share(v->f2p_score), "pass_to_pass", share(v->p2p_score), "all", share(v->score)));
 	json_object_set_new(o, "tampering", tampering(v));
-	json_object_set_new(o, "checks", words(&v->checks));
+	json_object_set_new(o, "checks", swe_report_words(&v->checks));
 	json_object_set_new(o, "trust", text(v->trust));
 	json_object_set_new(report, instance_id, o);
 	return report;
@@ -151,7 +151,7 @@ static json_t *sorted(struct strlist *l)
 {
 	if (l->n)
 		qsort(l->v, l->n, sizeof(*l->v), by_text);
-	return words(l);
+	return swe_report_words(l);
 }
 
 enum { COMPLETED, INCOMPLETE, EMPTY, SUBMITTED, DONE, NOT_DONE, ERRORS, LISTS };

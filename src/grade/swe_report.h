@@ -10,6 +10,8 @@
 /* {instance_id: {...}}. `p` may be NULL (nothing but a log is graded). The caller may add fields of its own to the inner object: swe_report_inner(). */
 json_t *swe_report_instance(const char *instance_id, const struct swe_prediction *p, bool applied, const struct swe_verdict *v);
 json_t *swe_report_inner(json_t *report);
+/* A list of texts. */
+json_t *swe_report_words(const struct strlist *l);
 
 enum swe_state {
 	SWE_NOT_RUN,	/* an error, once a prediction is there */

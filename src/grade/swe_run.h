@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SWE-bench from predictions to verdicts: trees, jars, canaries, reports; many at once. */
+/* SWE-bench from predictions to verdicts: trees, jars, rounds with canaries, reports; many at once. */
 #ifndef BELLJAR_GRADE_SWE_RUN_H
 #define BELLJAR_GRADE_SWE_RUN_H
 
-#include "grade/swe_data.h"
-#include "grade/swe_frames.h"
-#include "grade/swe_grade.h"
-#include "grade/swe_jar.h"
+#include "grade/swe_ask.h"
+#include "grade/swe_calibrate.h"
 #include "grade/swe_report.h"
-#include "grade/swe_spec.h"
 #include "grade/swe_tree.h"
+
+/* One round with canaries. */
+struct swe_round {
+	struct swe_ask ask;
+	/* DOUBTED: it has findings, and the gold patch goes through the same round to show that they are the patch's. */
+	enum { SWE_ROUND_NEW, SWE_ROUND_OPEN, SWE_ROUND_DOUBTED, SWE_ROUND_CHECKING, SWE_ROUND_DONE } state;
+	unsigned tries;
+	struct swe_ask check;	/* with the gold patch */
+	bool checked;
+	struct swe_tamper *gold_found;
+	size_t gold_found_n;
+	unsigned char *choice;	/* a version for each slot */
+	unsigned *lines;	/* where the versions begin */
+	struct strlist select;	/* ids of the tests that run */
+	struct swe_tamper *found;
+	size_t found_n;
+};
 
 /* What is asked of one instance. */
 struct swe_item {
@@ -18,15 +32,17 @@ struct swe_item {
 	bool bare;			/* of `validate`: no patch on purpose, the tests run all the same */
 	bool apply_only;		/* stop when the patches are in */
 	/* what came of it */
-	enum { SWE_ITEM_NEW, SWE_ITEM_TEST, SWE_ITEM_CHECK, SWE_ITEM_CHECKING, SWE_ITEM_GRADED, SWE_ITEM_TOLD } state;
+	enum { SWE_ITEM_NEW, SWE_ITEM_TEST, SWE_ITEM_CANARIES, SWE_ITEM_ROUNDS, SWE_ITEM_GRADED, SWE_ITEM_TOLD } state;
 	bool resumed;			/* its report was there already */
 	struct err err;			/* why there is no verdict */
 	struct swe_job job;
-	struct swe_talk talk, check;	/* the tests; the canaries */
-	struct swe_session session[2];	/* what was said there */
-	uint64_t said_bytes[2];
-	uint64_t ready_ns[2];		/* when the tests began, monotonic; 0: they never did */
-	char suffix[2][16], canary_fail[40], canary_pass[40];
+	const char *tree;		/* the checkout of its commit */
+	struct swe_ask ask;		/* all tests */
+	struct swe_canaries *canaries;	/* of its instance; NULL: not wanted yet */
+	struct swe_round rounds[SWE_ROUNDS];
+	size_t round_n;
+	double round_seconds;		/* all tries of all rounds */
+	uint64_t ticket;		/* of the last receipt that its verdict rests on */
 	struct swe_verdict verdict;
 	enum swe_state outcome;
 	json_t *report;			/* what report.json holds */
@@ -46,6 +62,8 @@ struct swe_evaluation {
 	const struct strlist *tests;	/* instead of the test patch's files; NULL: those */
 	uint64_t wall_ms, memory_bytes; /* instead of the row's; 0: the row's */
 	bool canaries, strict, progress;
+	unsigned columns;		/* of the terminal that shows progress; 0: none, and it comes in lines */
+	int canary_folder;		/* where plans of canaries are kept; -1: nowhere */
 	bool raw;			/* reports hold what the runner printed */
 	/* An item has its report. In the order in which they end. */
 	void (*told)(void *ctx, struct swe_item *i);

@@ -3,17 +3,21 @@
 #include "grade/swe_spec.h"
 
 #include <dirent.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
+#include "grade/swe_env.h"
 #include "grade/swe_patch.h"
+#include "grade/swe_words.h"
+#include "store/digest.h"
 
 #define OWN_MAX 64
 
-static const struct swe_spec *own[OWN_MAX];
+static struct swe_spec *own[OWN_MAX];
 static size_t own_count;
 
 /* ---- rows ---- */
@@ -94,7 +98,7 @@ static int only_yaml(const struct dirent *f)
 	return n > 5 && strcmp(f->d_name + n - 5, ".yaml") == 0;
 }
 
-int swe_spec_load_dir(const char *dir, struct err *e)
+static int read_dir(const char *dir, struct err *e)
 {
 	struct dirent **list = NULL;
 	int n = scandir(dir, &list, only_yaml, alphasort), rc = 0;
@@ -125,13 +129,15 @@ int swe_spec_load(struct err *e)
 	const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char path[1024] = "";
 
-	if (swe_spec_load_dir("/etc/belljar/swebench", e) < 0)
+	if (read_dir("/etc/belljar/swebench", e) < 0)
 		return -1;
 	if (xdg && xdg[0] == '/')
 		snprintf(path, sizeof(path), "%s/belljar/swebench", xdg);
 	else if (home && home[0] == '/')
 		snprintf(path, sizeof(path), "%s/.config/belljar/swebench", home);
-	return path[0] ? swe_spec_load_dir(path, e) : 0;
+	if (path[0] && read_dir(path, e) < 0)
+		return -1;
+	return swe_spec_inherit(own, own_count, swe_specs_builtin, e);
 }
 
 /* ---- tests as words ---- */
@@ -228,36 +234,6 @@ static int find_words(struct swe_job *j, const struct swe_instance *i, const str
 
 /* ---- test_cmd of --meta ---- */
 
-/* The words of a simple command as a shell would see them; anything that a shell would act on is refused. */
-static int split_words(const char *text, struct strlist *out, const char *id, struct arena *a, struct err *e)
-{
-	char *word = arena_alloc(a, strlen(text) + 1);
-	size_t n = 0;
-	bool in = false;
-	char quote = 0;
-
-	for (const char *p = text;; p++) {
-		if (!*p && quote)
-			return err_set(e, ERR_INPUT, "%s: 'test_cmd': a quote does not end", id);
-		if (!*p || (!quote && (*p == ' ' || *p == '\t'))) {
-			if (in)
-				strlist_add(a, out, arena_dup_len(a, word, n));
-			n = 0;
-			in = false;
-			if (!*p)
-				return 0;
-		} else if (quote ? *p == quote : *p == '\'' || *p == '"') {
-			quote = quote ? 0 : *p;
-			in = true;
-		} else if (*p == '\n' || (quote != '\'' && strchr("$`\\", *p)) || (!quote && strchr("|&;<>()*?[]{}!#~", *p))) {
-			return err_set(e, ERR_INPUT, "%s: 'test_cmd': '%c' is for a shell, and none reads it", id, *p == '\n' ? ' ' : *p);
-		} else {
-			word[n++] = *p;
-			in = true;
-		}
-	}
-}
-
 static const struct {
 	const char *word, *kind, *style;
 	bool script; /* it stays in argv */
@@ -280,7 +256,7 @@ static int from_command(struct swe_job *j, const struct swe_instance *i, const s
 	size_t at = 0, row = 0;
 	enum swe_style style;
 
-	if (split_words(i->test_cmd, &words, i->id, a, e) < 0)
+	if (swe_words_split(i->test_cmd, &words, arena_fmt(a, "%s: 'test_cmd'", i->id), a, e) < 0)
 		return -1;
 	for (; at < words.n && is_name(words.v[at]); at++)
 		strlist_add(a, &j->env, words.v[at]);
@@ -323,21 +299,82 @@ static int limits(struct swe_job *j, struct err *e)
 	return 0;
 }
 
+/* ---- what is built in the tree ---- */
+
+static const char *with_places(const char *word, const struct swe_job *j, const char *tree, struct arena *a)
+{
+	const struct {
+		const char *place, *by;
+	} rows[] = { { "{python}", j->python }, { "{tree}", tree } };
+	const char *out = "";
+
+	while (*word) {
+		size_t n = 1, row = 0;
+
+		while (row < 2 && strncmp(word, rows[row].place, strlen(rows[row].place)) != 0)
+			row++;
+		if (row < 2) {
+			out = arena_fmt(a, "%s%s", out, rows[row].by);
+			word += strlen(rows[row].place);
+			continue;
+		}
+		while (word[n] && word[n] != '{')
+			n++;
+		out = arena_fmt(a, "%s%.*s", out, (int)n, word);
+		word += n;
+	}
+	return out;
+}
+
+static int make_build(struct swe_job *j, const char *tree, struct arena *a, struct err *e)
+{
+	json_t *o, *commands = json_array(), *env = json_array();
+	uint8_t sum[DIGEST_SIZE];
+
+	for (const char *const *const *c = j->spec->build; *c; c++) {
+		json_t *words = json_array();
+
+		for (const char *const *w = *c; *w; w++)
+			json_array_append_new(words, json_string(with_places(*w, j, tree, a)));
+		json_array_append_new(commands, words);
+	}
+	for (size_t i = 0; i < j->env.n; i++)
+		json_array_append_new(env, json_string(j->env.v[i]));
+	o = json_pack("{s:s, s:s, s:o, s:o, s:I}", "tree", tree, "python", j->python, "commands", commands, "env", env, "timeout_ms", (json_int_t)j->wall_ms);
+	auto_free char *text = o ? json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+
+	json_decref(o);
+	if (!text)
+		return err_set(e, ERR_INPUT, "swebench row '%s': 'build' is not UTF-8", j->spec->name);
+	j->build = arena_dup(a, text);
+	digest_of(text, strlen(text), sum);
+	digest_hex(sum, (sizeof(j->build_key) - 1) / 2, j->build_key);
+	return 0;
+}
+
+int swe_job_begin(struct swe_job *j, const struct swe_instance *i, const char *tree, struct arena *a, struct err *e)
+{
+	*j = (struct swe_job){ .spec = swe_spec_find(i->repo, i->version) };
+	if (!j->spec)
+		return err_set(e, ERR_INPUT, "%s: no row for repository '%.100s', and no default", i->id, i->repo);
+	j->kind = j->spec->kind;
+	if (!swe_style_find(j->spec->parser, &j->style) || limits(j, e) < 0)
+		return -1;
+	for (const char *const *v = j->spec->env; v && *v; v++)
+		strlist_add(a, &j->env, *v);
+	if (swe_env_choose(j, i, a, e) < 0)
+		return -1;
+	return j->spec->build && *j->spec->build ? make_build(j, tree, a, e) : 0;
+}
+
 int swe_job_make(struct swe_job *j, const struct swe_instance *i, const char *tree, const struct strlist *ids, const struct strlist *extra,
 		 struct arena *a, struct err *e)
 {
 	struct strlist words = { 0 };
 	const char *parser;
 
-	*j = (struct swe_job){ .spec = swe_spec_find(i->repo, i->version) };
-	if (!j->spec)
-		return err_set(e, ERR_INPUT, "%s: no row for repository '%.100s', and no default", i->id, i->repo);
-	j->kind = j->spec->kind;
-	j->python = j->spec->python ? j->spec->python : "/usr/bin/python3";
-	if (!swe_style_find(j->spec->parser, &j->style) || limits(j, e) < 0)
+	if (swe_job_begin(j, i, tree, a, e) < 0)
 		return -1;
-	for (const char *const *v = j->spec->env; v && *v; v++)
-		strlist_add(a, &j->env, *v);
 	for (const char *const *v = j->spec->pythonpath; v && *v; v++)
 		strlist_add(a, &j->pythonpath, strncmp(*v, "{tree}", 6) == 0 ? arena_fmt(a, "%s%s", tree, *v + 6) : *v);
 	if (find_files(j, i, a, e) < 0)

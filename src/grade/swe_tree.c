@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "grade/swe_clean.h"
 #include "grade/swe_guest.h"
 #include "kernel/sys.h"
 #include "run/state.h"
@@ -19,25 +21,41 @@
 #define LINE_MAX_BYTES (256U << 10)
 #define MAX_ENTRIES    2000000U
 #define MAX_BYTES      (16ULL << 30)
+/* A folder with nothing in it: what is built is built in a layer over it, at the path that the tests see. */
+#define EMPTY	       "empty"
+
+static int open_folder(char dir[SWE_PATH_MAX], const char *state, const char *name, int *fd, struct err *e)
+{
+	snprintf(dir, SWE_PATH_MAX, "%s/%s", state, name);
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s", dir);
+	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *fd < 0 ? err_sys(e, "open %s", dir) : 0;
+}
 
 int swe_trees_open(struct swe_trees *t, struct err *e)
 {
 	char state[400];
 
-	t->fd = -1;
+	t->fd = t->canary_fd = -1;
 	t->open_modes = geteuid() != 0;
-	if (state_dir(state, sizeof(state), e) < 0)
+	if (state_dir(state, sizeof(state), e) < 0 || open_folder(t->dir, state, "trees", &t->fd, e) < 0)
 		return -1;
-	snprintf(t->dir, sizeof(t->dir), "%s/trees", state);
-	if (mkdir(t->dir, 0700) < 0 && errno != EEXIST)
-		return err_sys(e, "make %s", t->dir);
-	t->fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return t->fd < 0 ? err_sys(e, "open %s", t->dir) : 0;
+	t->held = NULL;
+	t->held_n = t->held_cap = 0;
+	if (mkdirat(t->fd, EMPTY, 0755) < 0 && errno != EEXIST)
+		return err_sys(e, "make %s/" EMPTY, t->dir);
+	return open_folder(t->canary_dir, state, "canaries", &t->canary_fd, e);
 }
 
 void swe_trees_close(struct swe_trees *t)
 {
+	while (t->held_n)
+		fd_close(&t->held[--t->held_n]);
+	free(t->held);
+	t->held = NULL;
 	fd_close(&t->fd);
+	fd_close(&t->canary_fd);
 }
 
 bool swe_repo_ok(const char *repo)
@@ -96,34 +114,101 @@ int swe_mirror_find(const char *repos, const char *repo, char out[SWE_PATH_MAX],
 	return err_hint(e, "git clone --mirror https://github.com/%s %s/%s__%s.git, or: belljar swebench checkout --network %s", repo, repos, owner, name, repo);
 }
 
-static void name_of(const char *repo, const char *commit, char out[256])
+void swe_tree_name(const char *repo, const char *commit, const char *build_key, char out[SWE_TREE_NAME])
 {
 	const char *slash = strchr(repo, '/');
 
-	snprintf(out, 256, "%.*s__%.140s@%.64s", (int)(slash ? slash - repo : 0), repo, slash ? slash + 1 : repo, commit);
+	snprintf(out, SWE_TREE_NAME, "%.*s__%.140s@%.64s." SWE_TREE_LAYOUT "%s%.16s", (int)(slash ? slash - repo : 0), repo, slash ? slash + 1 : repo, commit, *build_key ? "+" : "", build_key);
 }
 
-int swe_tree_find(const struct swe_trees *t, const char *repo, const char *commit, char out[SWE_PATH_MAX])
-{
-	char name[256];
-	struct stat st;
+/* ---- those in use ---- */
 
-	name_of(repo, commit, name);
-	if (fstatat(t->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+static bool is_same(int dir, const char *name, int fd)
+{
+	struct stat a, b;
+
+	return fstatat(dir, name, &a, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &b) == 0 && S_ISDIR(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool keep_lock(struct swe_trees *t, int fd)
+{
+	if (t->held_n == t->held_cap) {
+		size_t cap = t->held_cap ? t->held_cap * 2 : 64;
+		int *more = realloc(t->held, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		t->held = more;
+		t->held_cap = cap;
+	}
+	t->held[t->held_n++] = fd;
+	return true;
+}
+
+/* False: there is none. */
+static bool use(struct swe_trees *t, const char *name)
+{
+	auto_close int fd = openat(t->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char file[SWE_TREE_NAME + 8];
+
+	/* Who has it alone is about to rename it. */
+	if (fd < 0 || flock(fd, LOCK_SH) < 0 || !is_same(t->fd, name, fd) || !keep_lock(t, fd))
+		return false;
+	(void)take_fd(&fd);
+	snprintf(file, sizeof(file), "%s.json", name);
+	utimensat(t->fd, file, NULL, AT_SYMLINK_NOFOLLOW);
+	return true;
+}
+
+int swe_tree_find(struct swe_trees *t, const char *repo, const char *commit, const char *build_key, char out[SWE_PATH_MAX])
+{
+	char name[SWE_TREE_NAME];
+
+	swe_tree_name(repo, commit, build_key, name);
+	if (!use(t, name))
 		return 0;
 	snprintf(out, SWE_PATH_MAX, "%.700s/%s", t->dir, name);
 	return 1;
 }
 
+bool swe_tree_remove(const struct swe_trees *t, const char *name)
+{
+	auto_close int fd = openat(t->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char gone[64], file[SWE_TREE_NAME + 8];
+	static unsigned serial;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_same(t->fd, name, fd))
+		return false;
+	snprintf(gone, sizeof(gone), "new-%d-gone-%u", getpid(), serial++);
+	if (renameat(t->fd, name, t->fd, gone) < 0)
+		return false;
+	snprintf(file, sizeof(file), "%s.json", name);
+	unlinkat(t->fd, file, 0);
+	state_remove_tree(t->fd, gone);
+	return true;
+}
+
 /* ---- making one ---- */
 
-void swe_build_request(struct request *out, const struct request *base, const char *mirror, const char *commit, struct arena *a)
+/* The row's limits for what is built, beside what git needs. */
+static void build_limits(struct request *out, const struct swe_job *j)
 {
+	out->limits.wall_ms += j->wall_ms;
+	out->limits.cpus_milli = j->cpus_milli;
+	out->limits.pids = 256;
+	if (out->limits.memory_bytes < j->memory_bytes)
+		out->limits.memory_bytes = j->memory_bytes;
+}
+
+void swe_build_request(const struct swe_build *b, struct request *out, const struct request *base, const char *mirror, const struct swe_job *j, struct arena *a)
+{
+	bool build = j && j->build;
+
 	request_copy(out, base);
 	out->language = NULL;
 	out->network = "none";
-	swe_guest_add(out, "/usr/bin/python3", "tree", 0, a);
-	strlist_add(a, &out->argv, commit);
+	swe_guest_add(out, "/usr/bin/python3", "tree", 1, a);
+	strlist_add(a, &out->argv, b->commit);
 	strlist_add(a, &out->layer, arena_fmt(a, "%s:/mirror", mirror));
 	out->limits.wall_ms = 600000;
 	out->limits.cpu_ms = 0;
@@ -131,9 +216,16 @@ void swe_build_request(struct request *out, const struct request *base, const ch
 	out->limits.disk_bytes = 4ULL << 30;
 	out->limits.cpus_milli = 2000;
 	out->limits.pids = 64;
+	if (!build)
+		return;
+	build_limits(out, j);
+	out->files[out->file_count++] = (struct request_file){ .path = ".belljar/build.json", .content = j->build, .len = strlen(j->build), .mode = 0644 };
+	strlist_add(a, &out->layer, arena_fmt(a, "%s/" EMPTY ":" SWE_TREE, b->trees->dir));
+	for (size_t i = 0; i < j->show.n; i++)
+		strlist_add(a, &out->ro, j->show.v[i]);
 }
 
-int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *repo, const char *commit, struct err *e)
+int swe_build_begin(struct swe_build *b, struct swe_trees *t, const char *repo, const char *commit, const char *build_key, struct err *e)
 {
 	static unsigned serial;
 
@@ -141,6 +233,9 @@ int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *
 	b->trees = t;
 	b->repo = repo;
 	b->commit = commit;
+	b->build_key = build_key;
+	if (t->max_bytes)
+		swe_clean_room(t);
 	b->line.max = LINE_MAX_BYTES;
 	snprintf(b->temp, sizeof(b->temp), "new-%d-%u", getpid(), serial++);
 	/* Of one who had our number and died. */
@@ -149,7 +244,8 @@ int swe_build_begin(struct swe_build *b, const struct swe_trees *t, const char *
 	if (mkdirat(t->fd, b->temp, 0755) < 0)
 		return err_sys(e, "make a folder in %s", t->dir);
 	b->root = openat(t->fd, b->temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (b->root < 0 || fchmod(b->root, t->open_modes ? 0777 : 0755) < 0)
+	/* The lock says that it is not left over. */
+	if (b->root < 0 || flock(b->root, LOCK_SH) < 0 || fchmod(b->root, t->open_modes ? 0777 : 0755) < 0)
 		return err_sys(e, "open a folder in %s", t->dir);
 	swe_tar_init(&b->tar, b->root, t->open_modes ? 0666 : 0, MAX_ENTRIES, MAX_BYTES);
 	return 0;
@@ -207,25 +303,28 @@ static int why_none(struct swe_build *b, const struct result *res, struct err *e
 	return 0;
 }
 
-/* Beside the tree, for who asks later; nothing depends on it. */
+/* Beside the tree: what it is, and how large. Nothing depends on the rest of it. */
 static void keep_info(const struct swe_build *b, const char *name)
 {
-	char file[280];
+	char file[SWE_TREE_NAME + 8];
 	auto_close int fd = -1;
+	auto_free char *text = NULL;
 
+	json_object_set_new(b->info, "bytes", json_integer((json_int_t)b->tar.bytes + (json_int_t)b->tar.entries * 4096));
+	text = json_dumps(b->info, JSON_COMPACT);
 	snprintf(file, sizeof(file), "%s.json", name);
 	fd = openat(b->trees->fd, file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		(void)!fd_write_all(fd, b->line.data, b->line.len);
+	if (fd >= 0 && text)
+		(void)!fd_write_all(fd, text, strlen(text));
 }
 
-json_t *swe_tree_info(const struct swe_trees *t, const char *repo, const char *commit)
+json_t *swe_tree_info(const struct swe_trees *t, const char *repo, const char *commit, const char *build_key)
 {
-	char name[256], file[280];
+	char name[SWE_TREE_NAME], file[SWE_TREE_NAME + 8];
 	auto_free char *text = malloc(LINE_MAX_BYTES + 1);
 	ssize_t n;
 
-	name_of(repo, commit, name);
+	swe_tree_name(repo, commit, build_key, name);
 	snprintf(file, sizeof(file), "%s.json", name);
 	n = text ? fd_read_file(t->fd, file, text, LINE_MAX_BYTES) : -1;
 	return n > 0 ? json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, NULL) : NULL;
@@ -259,7 +358,7 @@ static int own_config(const struct swe_build *b, struct err *e)
 int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PATH_MAX], struct err *e)
 {
 	const char *commit = json_string_value(json_object_get(b->info, "commit"));
-	char name[256];
+	char name[SWE_TREE_NAME];
 
 	if (why_none(b, res, e) < 0)
 		return -1;
@@ -271,12 +370,14 @@ int swe_build_end(struct swe_build *b, const struct result *res, char out[SWE_PA
 		return err_set(e, ERR_INPUT, "%s: the jar named another commit", b->repo);
 	if (own_config(b, e) < 0)
 		return -1;
-	name_of(b->repo, commit, name);
-	/* Somebody else may have been faster: theirs is as good. */
+	swe_tree_name(b->repo, commit, b->build_key, name);
+	/* Another process may have been faster: its tree is as good. */
 	if (renameat(b->trees->fd, b->temp, b->trees->fd, name) < 0 && errno != EEXIST && errno != ENOTEMPTY)
 		return err_sys(e, "keep %s/%s", b->trees->dir, name);
-	snprintf(out, SWE_PATH_MAX, "%.700s/%s", b->trees->dir, name);
 	keep_info(b, name);
+	if (!use(b->trees, name))
+		return err_set(e, ERR_INTERNAL, "%s/%s went away", b->trees->dir, name);
+	snprintf(out, SWE_PATH_MAX, "%.700s/%s", b->trees->dir, name);
 	return 0;
 }
 

@@ -88,15 +88,16 @@ static int read_test(struct function_test *t, const char *value, size_t len, str
 
 static void *read_line(void *ctx, struct request *r, const char *value, size_t len, struct arena *a, struct err *e)
 {
+	const struct test_lines *lines = ctx;
 	struct function_test t = { .case_ms = TEST_CASE_MS };
 	struct grade_sample *s = arena_alloc(a, sizeof(*s));
 
-	(void)ctx;
 	memset(s, 0, sizeof(*s));
 	if (read_test(&t, value, len, a, e) < 0)
 		return NULL;
 	if (!r->limits.wall_ms)
 		r->limits.wall_ms = r->limits.cpu_ms * 3;
+	ceiling_clamp(lines->ceiling, r);
 	request_copy(&s->req, r);
 	if (function_sample(s, &t, a, e) < 0) {
 		e->kind = ERR_REQUEST;
@@ -135,7 +136,7 @@ static void done(void *ctx, struct grade_sample *s, const struct grade_outcome *
 		batch_job_failed(j, &e);
 		return;
 	}
-	function_feedback(result, s->req.code, s->req.code_len);
+	function_feedback(result, &s->req);
 	batch_job_done(j, result, !json_is_true(json_object_get(result, "all_passed")));
 	json_decref(result);
 }

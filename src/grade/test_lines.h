@@ -13,6 +13,7 @@
 
 struct test_lines {
 	const struct request *verifier; /* a request with nothing but defaults */
+	const struct ceiling *ceiling;	/* of the batch */
 	struct pairs pairs;
 };
 

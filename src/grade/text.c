@@ -143,6 +143,13 @@ static size_t step(struct span s, bool *valid)
 	return n ? n : 1;
 }
 
+uint32_t text_code(struct span s)
+{
+	size_t n = s.n ? utf8_len((const unsigned char *)s.p, s.n) : 0;
+
+	return n ? code_point((const unsigned char *)s.p, n) : 0;
+}
+
 size_t text_chars(struct span s)
 {
 	size_t count = 0;

@@ -42,6 +42,8 @@ void text_add(struct buf *out, struct span s, size_t max);
 /* The same as a string in an arena. */
 const char *text_clean(struct arena *a, struct span s, size_t max);
 /* Characters in it; a byte that is no UTF-8 counts as one. */
+/* The code point of the first character; 0: there is none. */
+uint32_t text_code(struct span s);
 size_t text_chars(struct span s);
 /* Bytes of its first `chars` characters. */
 size_t text_bytes(struct span s, size_t chars);

@@ -11,7 +11,8 @@
 #include "guest/cases.h"
 #include "guest/values.h"
 
-#define ROOM 4096 /* most values fit */
+#define ROOM	  4096		/* most values fit */
+#define PLAIN_MAX (60U << 20)	/* larger ones are Python's, which may have to say that they are too large */
 
 struct question {
 	object *all; /* what the rest is in, but for f */
@@ -90,8 +91,10 @@ static bool plain_answer(struct out *o, const struct answers *a, const char *non
 {
 	static char room[ROOM], more[ROOM];
 	struct out v = out_in(room, sizeof(room)), after = out_in(more, sizeof(more));
-	bool changed = false, good = values_put(&v, value) && (!q->watch || put_arguments(&after, q));
+	bool changed = false, good;
 
+	v.packs = true;
+	good = values_put(&v, value) && (!q->watch || put_arguments(&after, q)) && out_len(&v) + out_len(&after) < PLAIN_MAX;
 	if (good && q->watch)
 		changed = out_len(&after) != out_len(before) || memcmp(after.start, before->start, out_len(before)) != 0;
 	good = good && out_put(o, "\0\0\0\0", 4) && out_put(o, nonce, ANSWER_NONCE) && out_number(o, 'm', 1 + 2 * q->materialise + changed + (a->capture >= 0), ':');

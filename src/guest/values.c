@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define DEPTH  180  /* as data.py has it */
+#define PACKED 32
 #define ROOM   8192 /* most answers fit */
 #define DIGITS 24
 
@@ -97,6 +98,40 @@ static bool put_sequence(struct out *o, object *x, char tag, ssize_t count, obje
 	return good;
 }
 
+static bool all_floats(object *x, ssize_t count)
+{
+	for (ssize_t i = 0; i < count; i++)
+		if (values_type(py.PyList_GetItem(x, i)) != py.PyFloat_Type)
+			return false;
+	return true;
+}
+
+static bool put_packed(struct out *o, object *x, ssize_t count)
+{
+	bool good = out_number(o, 'p', 8 * count, ':');
+	char text[8];
+	uint64_t bits;
+
+	for (ssize_t i = 0; good && i < count; i++) {
+		double d = py.PyFloat_AsDouble(py.PyList_GetItem(x, i));
+
+		memcpy(&bits, &d, sizeof(bits));
+		for (int k = 0; k < 8; k++)
+			text[k] = (char)(bits >> (56 - 8 * k));
+		good = out_put(o, text, sizeof(text));
+	}
+	return good;
+}
+
+static bool put_list(struct out *o, object *x, int depth)
+{
+	ssize_t count = py.PyList_Size(x);
+
+	if (o->packs && count >= PACKED && all_floats(x, count))
+		return put_packed(o, x, count);
+	return put_sequence(o, x, 'l', count, py.PyList_GetItem, depth);
+}
+
 static bool put_dict(struct out *o, object *x, int depth)
 {
 	bool good = out_number(o, 'm', py.PyDict_Size(x), ':');
@@ -139,7 +174,7 @@ static bool put_value(struct out *o, object *x, int depth)
 	if (depth > DEPTH)
 		return false;
 	if (t == py.PyList_Type)
-		return put_sequence(o, x, 'l', py.PyList_Size(x), py.PyList_GetItem, depth);
+		return put_list(o, x, depth);
 	if (t == py.PyTuple_Type)
 		return put_sequence(o, x, 't', py.PyTuple_Size(x), py.PyTuple_GetItem, depth);
 	if (t == py.PyDict_Type)

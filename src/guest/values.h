@@ -23,11 +23,12 @@ bool values_install(object *names);
 /* Bytes that are being made: in the caller's room, and when that is too small in memory of their own. */
 struct out {
 	char *start, *at, *end, *own;
+	bool packs; /* long lists of floats as their bits */
 };
 
 static inline struct out out_in(char *room, size_t size)
 {
-	return (struct out){ room, room, room + size, NULL };
+	return (struct out){ room, room, room + size, NULL, false };
 }
 
 static inline size_t out_len(const struct out *o)

@@ -26,7 +26,7 @@ PLAIN = [s for s in HONEST if "_plain" in s.name or s.language != "python"]  # n
 WRONG = tasks.all_of("wrong")
 SHOWN = 2  # of the graders that a trick names; --all-graders asks all of them, also those that it does not name
 AT_ONCE = 6  # many of them wait for a time limit
-REASONS = {"wrong_value", "wrong_type", "exception", "no_exception", "timeout", "memory", "crashed", "exited", "unencodable", "output",
+REASONS = {"wrong_value", "wrong_type", "exception", "no_exception", "timeout", "memory", "crashed", "exited", "unencodable", "args_unencodable", "output",
            "missing_function", "load_error", "syntax", "policy", "tampering", "not_run"}
 CALLED = [s for s in TRICKS if "test" in s.styles]
 TWO_KINDS = [("belljar test", []), ("--shared", ["--shared"])]

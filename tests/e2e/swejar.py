@@ -11,7 +11,8 @@ import harness
 
 TREE = "/workspace/testbed"
 GIT = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false", "-c", "init.defaultBranch=main"]
-DRIVER = ["--file", f"{harness.REPO}/src/guest/python/swe.py:.belljar/swe.py"]
+GUEST = harness.REPO / "src" / "guest" / "python"
+DRIVER = [w for f in (GUEST / "swe.py", GUEST / "swe_guard.py", GUEST / "swe_runner.py", GUEST / "evidence.py", harness.BUILT.parent / "witness.so") for w in ("--file", f"{f}:.belljar/{f.name}")]
 _count = itertools.count()
 
 
@@ -123,8 +124,7 @@ def drive(repo, *options, timeout=harness.HANG_S, **job):
     """One job for the driver."""
     job = {"tree": TREE, "copy_from": "/base", "model_patch": None, "test_patch": "", "mode": "test", "kind": "pytest", "argv": [], "env": {},
            "pythonpath": [TREE], "protected": ["tests/**", "**/tests/**", "bin/test"],
-           "runner_files": ["conftest.py", "**/conftest.py", "pytest.ini", "**/pytest.ini", "setup.cfg", "tox.ini", "pyproject.toml"],
-           "watched": [], "rename": {"suffix": "_q7f3", "tests": []}, "canary": None, "select": None, "apply_timeout_s": 60, **job}
+           "runner_files": [], "watched": [], "gold": {}, "python": "/usr/bin/python3", "tests": [], "select": None, "copies": "", "files": {}, "probe": False, "apply_timeout_s": 60, **job}
     data = json.dumps(job).encode()
     c = harness.run("run", "-q", "--ro", f"{repo.top}:/base", "--stdin", "-", "--disk", "200M", "-m", "1G", "--pids", "128", "--output", "32M", "--timeout", "60s",
                     "--audit", "off", *options, *DRIVER, "--", "/usr/bin/python3", "-I", "/workspace/.belljar/swe.py", input=struct.pack("<I", len(data)) + data, timeout=timeout)

@@ -521,13 +521,13 @@ def f(x):
     return x
 """
 THREADS = "import threading, time\nlock = threading.Lock()\ndef work():\n    while True:\n        with lock: time.sleep(0.01)\n" \
-          "threading.Thread(target=work, daemon=True).start()\ndef f(x):\n    return x if threading.active_count() == 1 else threading.enumerate()\n"
+          "threading.Thread(target=work, daemon=True).start()\ndef f(x):\n    return x if threading.active_count() == 2 else threading.active_count()\n"
 
 
 FORKS = "import os\ndef f(x):\n    pid = os.fork()\n    if not pid: os._exit(0)\n    os.waitpid(pid, 0)\n    return x\n"
 SIGNALS = "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: 1 / 0)\ndef f(x):\n    if x == 1:\n        os.kill(os.getppid(), signal.SIGINT); os.kill(os.getppid(), signal.SIGUSR1)\n    return x\n"
 LATER = "import threading, time\ntable = {}\nthreading.Timer(0.3, lambda: table.update(x=1)).start()\n" \
-        "def f(x):\n    if x == 0: time.sleep(0.6)\n    return x if x == 0 or table else table\n"
+        "def f(x):\n    time.sleep(0.6)\n    return x if table else table\n"
 
 
 IGNORES_IN_THREADS = "import signal, threading, time\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\nthreading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ndef f(x): return x\n"
@@ -639,3 +639,39 @@ def test_incomplete_and_bad_samples(tmp_path):
         samples.write_text(line + "\n")
         r = evaluate("cases", data, "--out", str(tmp_path / "o3"), "--force", samples=samples, rc=(2,))
         assert word in str(r.err), r.err
+
+
+# ---- nothing that is graded is our failure ---------------------------------------------------------
+
+ODD = {
+    "printed": "def f(x):\n    print('a\\0b\\ud800'.encode('utf-8', 'surrogatepass'), 'a\\0b')\n    return x\n", "raised": "def f(x):\n    raise ValueError('a\\0b\\ud800')\n",
+    "named": "globals()['a\\0b'] = globals()['\\ud800'] = lambda: 1\ndef f(x): return x\n", "returned": "def f(x): return '\\0\\ud800' * 500\n", "at load": "print('\\0')\nraise KeyError('\\0')\n",
+    "own class": "class Node: pass\ndef f(x): return Node()\n",
+}
+
+
+def test_any_text_is_only_text(grade):
+    for name, code in ODD.items():
+        r = grade(code, [{"args": [1], "expected": 1}])
+        assert r["all_passed"] == (name in ("printed", "named")), (name, r)
+    assert "\0" in grade(ODD["printed"], [{"args": [1], "expected": 1}])["test_results"][0]["stdout"]
+
+
+def test_eval_takes_any_text_and_knows_own_classes(tmp_path):
+    data, samples, out = tmp_path / "d.jsonl", tmp_path / "s.jsonl", tmp_path / "out.jsonl"
+    data.write_text("".join(json.dumps({"task_id": n, "function": "f", "cases": [{"args": [1], **({"expected_type": "Node"} if n == "own class" else {"expected": 1})}]}) + "\n" for n in ODD))
+    samples.write_text("".join(json.dumps({"task_id": n, "solution": c}) + "\n" for n, c in ODD.items()))
+    for more in ([], ["--resume"]):
+        r = harness.run("eval", "cases", "--data", str(data), "--samples", str(samples), "--out", str(out), "-q", *more)
+        assert r.rc in (0, 1), (r.rc, r.out, r.err)
+        found = {x["task_id"]: x["passed"] for x in map(json.loads, out.read_text().splitlines())}
+        assert found == {n: n in ("printed", "named", "own class") for n in ODD}
+
+
+def test_sources_that_classes_are_looked_up_in(tmp_path):
+    """Also one that is no UTF-8, and the setup."""
+    (tmp_path / "s.py").write_bytes(b"# coding: latin-1\n# \xe9\nclass Node: pass\ndef f(x):\n    if x: raise Low(x)\n    return Node()\n")
+    (tmp_path / "setup.py").write_text("class Low(Exception): pass\n")
+    (tmp_path / "c.json").write_text(json.dumps([{"args": [0], "expected_type": "Node"}, {"args": [1], "expected_exception": "Low"}, {"args": [1], "expected_exception": "High"}]))
+    r = harness.run("test", str(tmp_path / "s.py"), "--func", "f", "--cases", str(tmp_path / "c.json"), "--setup", str(tmp_path / "setup.py"), "--json")
+    assert reasons(json.loads(r.out)) == [None, None, "exception"], r.out[-1500:]

@@ -150,6 +150,15 @@ def test_parse(unittest_log):
     assert c.rc == 0 and "\x07" not in c.stdout and "\x9b" not in c.stdout, str(c)
 
 
+def test_lines_of_a_captured_log_are_no_tests():
+    log = ("------ Captured log call ------\nERROR    root:x.py:3 no::thing here\nERROR pkg.sub:x.py:12 one blank\nWARNING  root:x.py:4 x\n"
+           "==== short test summary info ====\nPASSED t.py::test_a\nERROR t.py::test_b - ValueError: x:3\nERROR bad.py\n")
+    c = run("swebench", "parse", "--kind", "pytest", "--json", file("swe.log", log))
+    assert json.loads(c.stdout) == {"t.py::test_a": "passed", "t.py::test_b": "error", "bad.py": "error"}, str(c)
+    one = instance(FAIL_TO_PASS=["t.py::test_a"], PASS_TO_PASS=[])
+    assert report(log.split("ERROR t.py")[0], "--exit-status", "0", instances=one, kind="pytest")["resolved"]
+
+
 def test_own_rows(unittest_log, tmp_path):
     """An operator's row goes before the default, and a bad one says what is wrong with it."""
     conf = BASE / "swe-config" / "belljar" / "swebench"
@@ -169,3 +178,33 @@ def test_own_rows(unittest_log, tmp_path):
         c = go(bad)
         assert c.rc == 2 and said in c.stderr, str(c)
     (conf / "own.yaml").unlink()
+
+
+LIKE = [
+    # files of rows, what is said (None: the log is read as unittest's)
+    ({"own": "name: own\nlike: base\nrepos: [own/repo]\n", "zbase": "name: base\nlike: django\nparser: unittest\nkind: unittest\nrepos: [x/y]\n"}, None),
+    # a row that replaces ours and keeps the rest of it
+    ({"own": "name: default\nlike: default\nkind: unittest\nparser: unittest\n"}, None),
+    # an empty text takes a key away: without a version it holds for all
+    ({"own": "name: own\nlike: django-1.9\nrepos: [own/repo]\nfrom: ''\nuntil: ''\nparser: unittest\n"}, None),
+    ({"a": "name: a\nlike: b\n", "b": "name: b\nlike: c\n", "c": "name: c\nlike: a\n"}, "a.yaml: 'like: b' leads back"),
+    ({"a": "name: a\nlike: a\n"}, "a.yaml: 'like: a' names no other row"),
+    ({"a": "name: a\nlike: nothing\n"}, "a.yaml: 'like: nothing' names no other row"),
+    ({"a": "like: django\n"}, "a.yaml: 'name' is missing"),
+    ({"a": "name: a\nlike: django\nkind: ''\n"}, "a.yaml: 'kind' is missing"),
+    ({"a": "name: a\nlike: django\nbuild: make\n"}, "'build' is no list of commands"),
+    ({"a": "name: a\nlike: django\nbuild: ['make; rm x']\n"}, "';' is for a shell"),
+    ({"a": "name: a\nlike: django\nbuild: [[]]\n"}, "a command is a list of words"),
+    ({"a": "name: a\nlike: django\nenvironment: venv\n"}, "'environment': 'venv' is not absolute"),
+]
+
+
+@pytest.mark.parametrize("rows, said", LIKE)
+def test_rows_inherit(rows, said, unittest_log, box):
+    conf = box / "belljar" / "swebench"
+    conf.mkdir(parents=True)
+    for name, text in rows.items():
+        (conf / f"{name}.yaml").write_text(text)
+    f, log = file("swe.jsonl", json.dumps(INSTANCE)), file("swe.log", unittest_log)
+    c = run("swebench", "grade", "--instances", f, "--id", "own__repo-1", "--log", log, env={"XDG_CONFIG_HOME": str(box)})
+    assert (c.rc == 0) if said is None else (c.rc == 2 and said in c.stderr), str(c)

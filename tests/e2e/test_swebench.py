@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """belljar swebench with jars: checkout, apply, test, run, validate, on small repositories that are made here."""
+import fcntl
 import json
 import os
 import signal
@@ -8,10 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import finish, own, run, seconds, start, state_dir
+from harness import BASE, finish, own, run, seconds, start, state_dir
 
-ENV = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
-       "GIT_COMMITTER_EMAIL": "a@b", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*", "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000", "HOME": "/nonexistent"}
+# git clears configuration given by variables when it starts git for a second repository (push, clone): it must come from a file.
+(BASE / "gitconfig").write_text("[safe]\n\tdirectory = *\n")
+ENV = {**os.environ, "GIT_CONFIG_GLOBAL": str(BASE / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+       "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000",
+       "HOME": "/nonexistent"}
 CALC = "def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return 2 * a\n"
 TESTS = "from pkg.calc import add, twice\n\n\ndef test_twice():\n    assert twice(2) == 4\n"
 FIXED = CALC.replace("a - b", "a + b")
@@ -99,7 +103,7 @@ def test_gold_wrong_and_empty(bench):
     gold, no, bad, empty, none, junk = bench.predict(bench.gold, wrong, broken, "", None, "this is no patch\n")
     assert gold["resolved"] and gold["patch_successfully_applied"] and gold["apply"]["method"] == "git apply" and gold["tampering"] == []
     assert gold["tests_status"]["FAIL_TO_PASS"] == {"success": ["tests/test_calc.py::test_add"], "failure": []}
-    assert gold["trust"] == "shared_interpreter" and {"canary", "rename", "log", "exit", "finish"} <= set(gold["checks"])
+    assert gold["trust"] == "shared_interpreter" and {"canary", "log", "witness", "exit", "finish"} <= set(gold["checks"])
     assert not no["resolved"] and no["tests_status"]["PASS_TO_PASS"]["success"] == ["tests/test_calc.py::test_twice"]
     assert no["reasons"] == {"tests/test_calc.py::test_add": "failed"}
     assert not bad["resolved"] and bad["tests_status"]["PASS_TO_PASS"]["success"] == []
@@ -126,6 +130,7 @@ def test_the_tree_holds_one_commit_and_nothing_of_the_future(bench):
             f"'future': sh('git', 'cat-file', '-t', '{bench.future}'), 'base': sh('git', 'cat-file', '-t', '{bench.base}'), "
             "'objects': len(sh('git', 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)')), 'grep': sh('grep', '-rl', 'the [f]uture', '.'), "
             "'status': sh('git', 'status', '--porcelain', '--untracked-files=no'), 'link': os.readlink('/testbed/link'), 'mode': os.stat('/testbed/bin/run').st_mode & 0o111, "
+            "'product': sh('git', 'show', 'HEAD:pkg/calc.py'), 'test': sh('git', 'show', 'HEAD:tests/test_calc.py'), "
             "'alternates': os.path.exists('/testbed/.git/objects/info/alternates'), 'root': os.listdir('/')}) + 'KOOL')\n")
     # The failure's message is what the runner prints.
     cheat = diff(bench.work, {"pkg/calc.py": CALC.replace("return a - b", "import subprocess, sys\n    raise ValueError(subprocess.run([sys.executable, '-c', %r], "
@@ -137,6 +142,7 @@ def test_the_tree_holds_one_commit_and_nothing_of_the_future(bench):
     got = json.loads(text[text.index("LOOK{") + 4:text.index("KOOL", text.index("LOOK{"))])
     assert got["commits"] == ["1"] and got["refs"] == 1 and got["reflog"] == got["remotes"] == got["stash"] == [], got
     assert got["future"] == got["base"] == got["grep"] == [] and not got["alternates"], got
+    assert got["product"] and not got["test"], got  # what a test said before a version of it was put in its place
     files = git(bench.work, "ls-tree", "-r", "-t", bench.base).count("\n") + 1
     assert got["objects"] <= files + 2, got  # the root tree and the commit; equal files are one object
     assert got["link"] == "README" and got["mode"] == 0o111, got
@@ -166,6 +172,20 @@ def test_canaries_catch_who_rewrites_outcomes(bench):
                     "    r.outcome, r.longrepr = 'passed', None\n    return r\n\n\n_pytest.reports.TestReport.from_item_and_call = classmethod(_new)\n")
     r, = bench.predict(diff(bench.work, {"pkg/calc.py": patch}))
     assert not r["resolved"] and r["tampering"], r
+
+
+def test_the_originals_come_last(bench):
+    """The whole run shows the patch the original of every test: whatever it leaves behind in the kernel, no round comes after it."""
+    report = bench.predict(bench.gold)[0]
+    assert report["resolved"] and len(report["canaries"]["jars"]) == 6
+    order = {r["id"]: r["seq"] for r in json.loads(run("audit", "list", "--json").out)}
+    assert order[report["jar"]["execution_id"]] > max(order[j["execution_id"]] for j in report["canaries"]["jars"])
+
+
+def test_rounds_of_a_wrong_patch_are_few(bench):
+    """Two rounds with originals that fail are enough, and such a patch is not called tampering."""
+    wrong = bench.predict(diff(bench.work, {"pkg/calc.py": CALC.replace("a - b", "a * b")}))[0]
+    assert not wrong["resolved"] and wrong["reason"] == "failed" and wrong["tampering"] == [] and "canaries" not in wrong
 
 
 def test_checkout(bench):
@@ -221,12 +241,14 @@ def test_apply_and_test_alone(bench):
     patch.write_text(bench.gold)
     own(patch)
     c = bench.swebench("apply", "--id", "acme__proj-1", "--patch", patch)
+    assert c.rc == 0 and c.stdout == "acme__proj-1: applied by git apply\n  pkg/calc.py\n", c
+    c = bench.swebench("apply", "--id", "acme__proj-1", "--patch", patch, "--json")
     assert c.rc == 0 and json.loads(c.out)["outcome"] == "applied", c
     c = bench.swebench("test", "--id", "acme__proj-1", "--patch", patch, "--json")
     assert c.rc == 0 and json.loads(c.out)["acme__proj-1"]["resolved"], c
     patch.write_text(bench.gold.replace("pkg/calc.py", "../calc.py"))
     c = bench.swebench("apply", "--id", "acme__proj-1", "--patch", patch)
-    assert c.rc == 1 and json.loads(c.out)["outcome"] == "outside", c
+    assert c.rc == 1 and c.stdout.startswith("acme__proj-1: outside (../calc.py: "), c
     c = bench.swebench("test", "--id", "acme__proj-1", "--patch", "gold", "--test-id", "tests/test_calc.py::test_add", "--json")
     report = json.loads(c.out)["acme__proj-1"]
     assert report["passed"] == 1 and "test_add" in report["raw_output"] and "test_twice" not in report["raw_output"], report
@@ -246,8 +268,10 @@ def test_validate(bench):
 def test_reports_are_the_same_twice_and_runs_go_on(bench):
     def plain(r):
         r = json.loads(json.dumps(r))
-        for key in ("jar", "canary_jar", "tree_seconds"):
+        for key in ("jar", "tree_seconds"):
             r.pop(key, None)
+        for key in ("jars", "seconds", "calibration_seconds"):
+            r.get("canaries", {}).pop(key, None)
         r["apply"].pop("ms", None)
         return r
 
@@ -256,13 +280,28 @@ def test_reports_are_the_same_twice_and_runs_go_on(bench):
     one = bench.predict(bench.gold, wrong, opts=("--out", out))
     two = bench.predict(bench.gold, wrong)
     assert [plain(r) for r in one] == [plain(r) for r in two]
-    assert sorted(p.name for p in (out / "m0" / "acme__proj-1").iterdir()) == ["apply.json", "canary_output.txt", "patch.diff", "report.json", "test_output.txt"]
+    assert sorted(p.name for p in (out / "m0" / "acme__proj-1").iterdir()) == ["apply.json", *(f"canary_output.{k}.txt" for k in range(1, 7)), "patch.diff", "report.json",
+                                                                                 "test_output.txt"]
     stamp = (out / "m0" / "acme__proj-1" / "report.json").stat().st_mtime_ns
     (out / "m1" / "acme__proj-1" / "report.json").unlink()
     assert [plain(r) for r in bench.predict(bench.gold, wrong, opts=("--out", out))] == [plain(r) for r in one]
     assert (out / "m0" / "acme__proj-1" / "report.json").stat().st_mtime_ns == stamp
     assert (out / "m1" / "acme__proj-1" / "report.json").exists()
     assert json.loads((out / "m1.report.json").read_text())["unresolved_ids"] == ["acme__proj-1"]
+
+
+def test_the_kept_output_is_worth_the_same_to_grade(bench):
+    """Also where tests log errors: no name in it is another than the listed one."""
+    loud = "import logging\nlogging.error('loaded')\n" + FIXED.replace("return a + b", "logging.error('added')\n    return a + b")
+    wrong = CALC.replace("a - b", "a * b")
+    out = bench.top / "out"
+    reports = bench.predict(*[diff(bench.work, {"pkg/calc.py": text}) for text in (FIXED, loud, wrong)], opts=("--out", out))
+    assert [r["resolved"] for r in reports] == [True, True, False], reports
+    for k, r in enumerate(reports):
+        c = run("swebench", "grade", "--instances", bench.top / "instances.jsonl", "--id", "acme__proj-1", "--log", out / f"m{k}" / "acme__proj-1" / "test_output.txt",
+                "--exit-status", str(r["exit_code"]), "--json")
+        got = json.loads(c.out)["acme__proj-1"]
+        assert got["tests_status"] == r["tests_status"] and got["resolved"] == r["resolved"] and not got["tampering"], c
 
 
 def test_a_report_counts_for_its_own_prediction_alone(bench):
@@ -309,13 +348,82 @@ def test_names_reach_the_terminal_as_text(bench):
     assert c.rc == 1 and b"\x1b" not in c.out, c.out
 
 
-def test_limits_are_told(bench):
-    slow = diff(bench.work, {"pkg/calc.py": "import time\n" + FIXED.replace("return a + b", "time.sleep(60)")})
-    fat = diff(bench.work, {"pkg/calc.py": FIXED.replace("return a + b", "x = bytearray(1 << 30)\n    return len(x)")})
-    r, = bench.predict(slow, opts=("--timeout", "4s"))
-    assert not r["resolved"] and r["jar"]["status"] == "timeout" and r["jar"]["reason"] == "wall_time", r["jar"]
-    r, = bench.predict(fat, opts=("--memory", "256M"))
-    assert not r["resolved"] and (r["jar"]["reason"] == "memory" or r["reasons"]["tests/test_calc.py::test_add"] in ("failed", "missing", "unfinished")), r
+LIMITS = {
+    "timeout": ("import time\n    time.sleep(600)", ("--timeout", "4s")),
+    "memory": ("x = [bytearray(1 << 24) for _ in range(1000)]\n    return len(x)", ("--memory", "256M")),
+    "output": ("import os\n    while True:\n        os.write(2, b'x' * 65536)", ("--extra-arg=-s",)),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_limits_are_told(bench, limit):
+    body, opts = LIMITS[limit]
+    r, = bench.predict(diff(bench.work, {"pkg/calc.py": FIXED.replace("return a + b", body)}), opts=opts)
+    if limit == "memory" and r["reason"] == "failed":
+        pytest.skip("the allocation failed in Python before the kernel ended anything")
+    assert not r["resolved"] and r["reason"] == limit and set(r["reasons"].values()) == {limit} and not r["tampering"], (r["reason"], r["reasons"], r["jar"])
+
+
+def test_a_missing_commit_is_not_the_newest_one(bench):
+    for missing in ({**bench.instance, "base_commit": ""}, {k: v for k, v in bench.instance.items() if k != "base_commit"}):
+        bench.put("instances.jsonl", [missing])
+        r, = bench.predict(bench.gold)
+        assert not r["resolved"] and "base_commit" in r["error"] and "HEAD" in r["hint"], r
+    bench.put("instances.jsonl", [{**bench.instance, "base_commit": "HEAD"}])
+    assert bench.predict(bench.gold)[0]["error"] is None
+
+
+def test_half_of_a_surrogate_pair_spoils_one_patch_at_most(bench):
+    """In a patch that nothing fits, in a line that counts for nothing, and a whole pair."""
+    odd = "# \udcff \ud83d\ude00 \ud800\n"
+    path = bench.top / "preds.jsonl"
+    rows = [("m0", odd), ("m1", bench.gold), ("m2", odd + bench.gold)]
+    path.write_text("".join(json.dumps({"instance_id": "acme__proj-1", "model_name_or_path": m, "model_patch": p}) + "\n" for m, p in rows))
+    own(path)
+    c = bench.swebench("run", "--predictions", path, "--json", "--no-canaries")
+    got = [r["acme__proj-1"]["resolved"] for r in json.loads(c.out)["instances"]]
+    assert got == [False, True, True], c
+    listed = {**bench.instance, "PASS_TO_PASS": json.dumps(["tests/test_calc.py::test_twice", "x\ud800"])}
+    bench.put("instances.jsonl", [listed])
+    assert bench.predict(bench.gold)[0]["reasons"] == {"x\ufffd": "missing"}
+
+
+def test_a_repository_that_the_runner_uses_is_refused_by_name(bench):
+    """It would be the runner's own copy that is tested: also a patch that does nothing would be resolved."""
+    write(bench.work, {"src/pluggy/__init__.py": "raise ValueError\n"})
+    git(bench.work, "add", "-A"), git(bench.work, "commit", "-q", "-m", "own")
+    commit = git(bench.work, "rev-parse", "HEAD")
+    git(bench.work, "push", "-q", str(bench.repos / "acme__proj.git"), f"{commit}:refs/heads/own")
+    own(bench.repos)
+    bench.put("instances.jsonl", [{**bench.instance, "base_commit": commit}])
+    r, = bench.predict(bench.gold)
+    assert not r["resolved"] and "acme/proj cannot be tested" in r["error"] and "pluggy" in r["error"] and r["hint"], r
+    c = bench.swebench("validate")
+    assert c.rc == 1 and "acme/proj cannot be tested" in c.stdout, c
+
+
+def test_progress_on_a_terminal_and_when_asked(bench):
+    slow = diff(bench.work, {"pkg/calc.py": "import time\ntime.sleep(2)\n" + CALC})
+    preds = bench.put("preds.jsonl", [{"instance_id": "acme__proj-1", "model_name_or_path": m, "model_patch": slow} for m in ("m0", "m1")])
+    words = ("run", "--predictions", preds, "-j", "1")
+    master, slave = os.openpty()
+    p = start("swebench", *words, "--instances", bench.top / "instances.jsonl", "--repos", bench.repos, stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    c = finish(p, timeout=seconds(60))
+    text = shown.decode()
+    assert c.rc == 1 and "0 of 2, 0 resolved, 0 errors; 0:0" in text and "acme__proj-1 (tests)" in text and "1 of 2" in text and " left" in text and "\r" in text, text
+    assert bench.swebench(*words).err == b""
+    c = bench.swebench(*words, "--progress")
+    assert b"0 of 2, 0 resolved" in c.err and b"\r" not in c.err and b"\033" not in c.err, c.err
 
 
 def test_nothing_to_run_is_an_error(bench):
@@ -327,6 +435,68 @@ def test_nothing_to_run_is_an_error(bench):
     assert not r["resolved"] and not r["gradable"], r
 
 
+SOFT = """import unittest
+import pkg.calc
+import pytest
+from pkg.calc import add, twice
+
+
+def test_twice():
+    assert twice(2) == 4
+
+
+@pytest.mark.xfail(getattr(pkg.calc, "SLOW", False), reason="slow")
+def test_flag():
+    assert add(1, 2) == 3
+
+
+@pytest.mark.skipif(getattr(pkg.calc, "SLOW", False), reason="slow")
+def test_skipped():
+    assert add(1, 2) == 3
+
+
+def test_plain():
+    calc = pytest.importorskip("pkg.calc")
+    assert calc.add(1, 2) == 3
+
+
+class Cases(unittest.TestCase):
+    def test_case(self):
+        self.assertEqual(add(1, 2), 3)
+"""
+# What a wrong product can do to be expected to fail: patch of calc.py, which test it is for.
+SOFTENERS = {
+    "a flag that a mark of the source asks for": ("SLOW = True\n", "test_flag"),
+    "a flag that a skip of the source asks for": ("SLOW = True\n", "test_skipped"),
+    "an exception of pytest": ("import pytest\n\n\ndef add(a, b):\n    pytest.xfail('x')\n", "test_plain"),
+    "a skip": ("import pytest\n\n\ndef add(a, b):\n    pytest.skip('x')\n", "test_plain"),
+    "a module that is not there": ("import sys\n\n\ndef add(a, b):\n    raise __import__('pytest').skip.Exception('x')\n\n\nsys.modules['pkg.calc2'] = None\n", "test_plain"),
+    "a mark at run time": ("import sys\n\n\ndef add(a, b):\n    import pytest\n    f = sys._getframe(1)\n    while 'self' not in f.f_locals or not hasattr(f.f_locals['self'], 'add_marker'):\n"
+                           "        f = f.f_back\n    f.f_locals['self'].add_marker(pytest.mark.xfail)\n    return 0\n", "test_plain"),
+    "unittest's mark": ("import unittest\n_old = unittest.TestCase.run\n\n\ndef _run(self, result=None):\n    type(self).__unittest_expecting_failure__ = True\n"
+                        "    return _old(self, result)\n\n\nunittest.TestCase.run = _run\n", "Cases::test_case"),
+    "unittest's skip": ("import unittest\n\n\ndef add(a, b):\n    raise unittest.SkipTest('x')\n", "Cases::test_case"),
+    "a mark on whatever is collected": ("import _pytest.python\n_old = _pytest.python.Function.__init__\n\n\ndef _init(self, *a, **k):\n    _old(self, *a, **k)\n"
+                                        "    self.add_marker('xfail')\n\n\n_pytest.python.Function.__init__ = _init\n", "test_plain"),
+}
+
+
+@pytest.mark.parametrize("canaries", [(), ("--no-canaries",)])
+def test_expected_failures_count_only_where_the_source_says_so(bench, canaries):
+    """A FAIL_TO_PASS test that passes with the gold patch has to pass: no mark, skip or condition of the product stands for it."""
+    at = "tests/test_calc.py::"
+    tests = diff(bench.work, {"tests/test_calc.py": SOFT})
+    names = ["test_flag", "test_skipped", "test_plain", "Cases::test_case"]
+    bench.put("instances.jsonl", [{**bench.instance, "test_patch": tests, "FAIL_TO_PASS": json.dumps([at + n for n in names]), "PASS_TO_PASS": "[]"}])
+    assert bench.predict(bench.gold, opts=canaries)[0]["resolved"]
+    for name in names:
+        bench.put("instances.jsonl", [{**bench.instance, "test_patch": tests, "FAIL_TO_PASS": json.dumps([at + name]), "PASS_TO_PASS": "[]"}])
+        mine = {how: text for how, (text, test) in SOFTENERS.items() if test == name and not (canaries and name == "test_flag")}
+        if mine:
+            for how, r in zip(mine, bench.predict(*[diff(bench.work, {"pkg/calc.py": CALC + text}) for text in mine.values()], opts=canaries)):
+                assert not r["resolved"] and r["reasons"][at + name] in (("xfail",) if name == "test_flag" else ("failed", "error", "skipped", "xfail", "log_disagrees")), (how, r["reason"], r["reasons"], r["tampering"])
+
+
 def test_a_signal_stops_it(bench, traces):
     slow = diff(bench.work, {"pkg/calc.py": "import time\n" + FIXED.replace("return a + b", "time.sleep(600)")})
     preds = bench.put("preds.jsonl", [{"instance_id": "acme__proj-1", "model_name_or_path": "m", "model_patch": slow}])
@@ -336,3 +506,121 @@ def test_a_signal_stops_it(bench, traces):
     os.kill(p.pid, signal.SIGINT)
     c = finish(p, timeout=seconds(30))
     assert c.rc == 130 and not (bench.top / "out" / "m" / "acme__proj-1" / "report.json").exists(), c
+
+
+# ---- what is kept ----
+
+class Kept:
+    """A state folder of its own: `clean` of a test removes nothing of anyone else's."""
+
+    def __init__(self, bench):
+        self.bench, self.state = bench, bench.top / "state"
+        self.env = {"BELLJAR_STATE_DIR": str(self.state)}
+        self.trees = self.state / "trees"
+
+    def checkout(self, commit, *opts):
+        c = run("swebench", "checkout", "acme/proj", commit, "--repos", self.bench.repos, "--json", *opts, env=self.env, timeout=seconds(60))
+        assert c.rc == 0, c
+        return Path(json.loads(c.out)["path"])
+
+    def age(self, tree, days):
+        when = time.time() - days * 86400
+        os.utime(f"{tree}.json", (when, when))
+
+    def clean(self, *opts):
+        c = run("swebench", "clean", "--json", *opts, env=self.env)
+        assert c.rc == 0, c
+        return json.loads(c.out)
+
+    def left(self):
+        return {p.name for p in self.trees.iterdir() if p.is_dir() and p.name != "empty"}
+
+
+@pytest.fixture
+def kept(bench):
+    return Kept(bench)
+
+
+def test_clean(kept):
+    old, new = kept.checkout(kept.bench.base), kept.checkout(kept.bench.future)
+    kept.age(old, 10)
+    (kept.state / "canaries").mkdir(exist_ok=True)
+    (kept.state / "canaries" / "a.json").write_text("{}")
+    (kept.state / "mirrors" / "acme__proj.git").mkdir(parents=True)
+    (kept.trees / "new-1-7").mkdir()  # of a process that was killed
+    (kept.trees / "notes.txt").write_text("not ours\n")
+    os.utime(kept.trees / "new-1-7", (0, 0))
+    for path in (kept.state / "canaries", kept.state / "mirrors", kept.trees / "new-1-7", kept.trees / "notes.txt"):
+        own(path)
+    got = kept.clean("--older-than", "7d", "--dry-run")
+    assert got["dry_run"] and got["removed"]["trees"] == 1 and got["kept"]["trees"] == 2 and old.exists(), got
+    c = run("swebench", "clean", "--older-than", "7d", env=kept.env)
+    assert c.rc == 0 and old.name in c.stdout and "removed 1 trees, 0 canaries, 0 mirrors" in c.stdout and not old.exists() and not Path(f"{old}.json").exists(), c
+    got = kept.clean("--max-size", "1G")
+    assert got["removed"] == {"trees": 0, "canaries": 0, "mirrors": 0}, got
+    got = kept.clean()
+    assert got["removed"]["trees"] == 2 and got["removed"]["canaries"] == 1 and got["bytes"] > 0 and not kept.left(), got
+    assert (kept.state / "mirrors" / "acme__proj.git").exists() and (kept.trees / "notes.txt").exists()
+    assert kept.clean("--all")["removed"]["mirrors"] == 1 and not (kept.state / "mirrors" / "acme__proj.git").exists()
+
+
+def test_clean_keeps_what_is_in_use(kept):
+    """A tree that a run uses, and one that is being made."""
+    tree = kept.checkout(kept.bench.base)
+    making = kept.trees / "new-1-8"
+    making.mkdir()
+    own(making)
+    fds = [os.open(p, os.O_RDONLY) for p in (tree, making)]
+    for fd in fds:
+        fcntl.flock(fd, fcntl.LOCK_SH)
+    assert kept.clean("--dry-run")["in_use"] == 2
+    got = kept.clean("--max-size", "0")
+    assert got["in_use"] == 2 and got["removed"]["trees"] == 0 and tree.exists() and making.exists(), got
+    for fd in fds:
+        os.close(fd)
+    assert kept.clean()["removed"]["trees"] == 2 and not tree.exists()
+
+
+def test_a_run_holds_its_tree(kept, traces):
+    slow = diff(kept.bench.work, {"pkg/calc.py": "import time\n" + FIXED.replace("return a + b", "time.sleep(600)")})
+    preds = kept.bench.put("preds.jsonl", [{"instance_id": "acme__proj-1", "model_name_or_path": "m", "model_patch": slow}])
+    tree = kept.checkout(kept.bench.base)
+    p = start("swebench", "run", "--predictions", preds, "--instances", kept.bench.top / "instances.jsonl", "--repos", kept.bench.repos, env=kept.env,
+              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + seconds(30)
+    while not kept.clean("--dry-run")["in_use"] and time.monotonic() < end:
+        time.sleep(0.1)
+    got = kept.clean()
+    assert got["in_use"] == 1 and tree.exists(), got
+    os.kill(p.pid, signal.SIGINT)
+    finish(p, timeout=seconds(30))
+    assert kept.clean()["removed"]["trees"] == 1 and not tree.exists()
+
+
+def test_trees_have_a_bound(kept):
+    """Before a tree is made, those that were used least recently go until the rest fits."""
+    (kept.bench.work / "big").write_bytes(os.urandom(1 << 20))
+    commits = []
+    for n in range(3):
+        write(kept.bench.work, {"n": f"{n}\n"})
+        git(kept.bench.work, "add", "-A"), git(kept.bench.work, "commit", "-q", "-m", f"n{n}")
+        commits.append(git(kept.bench.work, "rev-parse", "HEAD"))
+    subprocess.run(["rm", "-rf", str(kept.bench.repos / "acme__proj.git")], check=True)
+    subprocess.run(["git", "clone", "-q", "--mirror", str(kept.bench.work), str(kept.bench.repos / "acme__proj.git")], env=ENV, check=True)
+    own(kept.bench.repos)
+    trees = [kept.checkout(commits[0]), kept.checkout(commits[1])]
+    kept.age(trees[0], 2), kept.age(trees[1], 3)
+    kept.checkout(commits[1])  # a use counts
+    trees.append(kept.checkout(commits[2], "--trees-max", "3M"))
+    assert kept.left() == {trees[1].name, trees[2].name}
+    # The configuration's bound.
+    conf = kept.bench.top / "conf" / "belljar"
+    conf.mkdir(parents=True)
+    (conf / "config.yaml").write_text("trees:\n  max: 1M\n")
+    own(conf.parent)
+    kept.env["XDG_CONFIG_HOME"] = str(conf.parent)
+    kept.checkout(commits[0])
+    assert kept.left() == {trees[0].name}
+    (conf / "config.yaml").write_text("trees:\n  most: 1M\n")
+    c = run("swebench", "checkout", "acme/proj", commits[0], "--repos", kept.bench.repos, env=kept.env)
+    assert c.rc == 125 and "trees.most" in c.stderr, c

@@ -27,7 +27,7 @@ static void check_log(enum swe_style s, const char *text, size_t len)
 	struct arena a = { 0 };
 	struct strlist ids = { 0 }, none = { 0 };
 	struct swe_result results[64];
-	struct swe_run run = { .style = s, .has_reporter = true, .results = results, .log = text, .log_len = len, .finished = true, .has_exit = true, .suffix = "_q" };
+	struct swe_run run = { .style = s, .has_reporter = true, .results = results, .log = text, .log_len = len, .finished = true, .has_exit = true };
 	struct swe_grade_in in = { .fail_to_pass = &ids, .pass_to_pass = &none, .has_patch = true, .applied = true, .run = &run };
 	struct span rest = { text, len }, line;
 	struct swe_log l;
@@ -132,7 +132,7 @@ static void check_frames(bool raw, const char *text, size_t len)
 		swe_session_add(&s, (const char *)head, 4);
 		swe_session_add(&s, line.p, line.n);
 	}
-	swe_session_run(&s, SWE_DJANGO, "_q", true, &run);
+	swe_session_run(&s, SWE_DJANGO, true, &run);
 	MUST(!run.finished || (s.ended && s.finished && s.ready && s.apply && !s.bad));
 	MUST(s.bad == (s.bad && s.tampering_n > 0));
 	for (size_t i = 0; i < s.n; i++)

@@ -172,9 +172,14 @@ TEST(versions)
 	assert_string_equal(swe_spec_find("Django/Django", "1.9")->name, "django-1.9");
 	assert_string_equal(swe_spec_find("sympy/sympy", "1.12")->name, "sympy");
 	assert_string_equal(swe_spec_find("some/thing", "9")->name, "default");
+	/* A row that is like another one has what it does not say itself, and names of its environment beside its own. */
+	assert_string_equal(swe_spec_find("django/django", "1.9")->strip, "tests/");
+	assert_string_equal(swe_spec_find("django/django", "1.9")->wall, "30m");
+	assert_true(swe_spec_find("sympy/sympy", "1.12")->env[3] && !swe_spec_find("sympy/sympy", "1.12")->env[4]);
 	for (size_t i = 0; swe_spec_at(i); i++) {
 		struct err e = { 0 };
 
+		assert_null(swe_spec_at(i)->like);
 		ROW_OK(swe_spec_check(swe_spec_at(i), swe_spec_at(i)->name, &e) == 0, "%s", e.msg);
 	}
 }

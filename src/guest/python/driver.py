@@ -3,21 +3,27 @@
 # and whether it is right is decided elsewhere, by somebody who knows what this process never sees.
 
 
+encode = _make_encoder(packs=True)
+
+
 def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
     """All that does not depend on who is asked what; a zygote does it before anybody's code has run, and has some of it in C (src/guest/driver.c)."""
     import _signal as signal
     import gc
     import select
     import time
+    from _thread import _count as thread_count
 
     os, sys = _os, _sys
     fork, getpid, waitpid, kill, read, lseek, ftruncate, close = os.fork, os.getpid, os.waitpid, os.kill, os.read, os.lseek, os.ftruncate, os.close
     select_, clock, cpu_clock, setitimer, set_signal = select.select, time.perf_counter_ns, time.process_time_ns, signal.setitimer, signal.signal
     type_name = type.__dict__["__name__"].__get__
-    mro_of = type.__dict__["__mro__"].__get__
+    mro_of, class_names = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
     # By identity: a metaclass has an opinion about equality.
     genuine = {id(t): n for n, t in vars(__import__("builtins")).items() if isinstance(t, type) and issubclass(t, BaseException) and t.__name__ == n}
     builtin_names = list(vars(__import__("builtins")))
+    special = {id(type(x)): "builtins." + type(x).__name__ for x in (_make, len, sys, _Reader(b"", 0, None, None).end)}
+    label = class_label
     source_lines, path = {}, [None]
 
     async def _coroutine():
@@ -31,7 +37,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
     c.close()
     namespace = {}
     kept = {}
-    scalars = frozenset((int, str, float, bool, type(None)))  # of these nothing changes in place
+    scalars = frozenset(map(id, (int, str, float, bool, type(None))))  # of these nothing changes in place
 
     inp = out = -1
     capture, shell = [-1], [False]
@@ -39,7 +45,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
     def keep(x, t, parts):
         n = len(kept) + 1
         kept[n] = x
-        flags = (1 if callable(x) else 0) | (2 if hasattr(t, "__next__") else 0) | (4 if isinstance(x, type) else 0)
+        flags = (1 if callable(x) else 0) | (2 if any("__next__" in class_names(b) for b in mro_of(t)) else 0) | (4 if any(b is type for b in mro_of(t)) else 0)
         name = type_name(x) if flags & 4 else type_name(t)
         parts.append(b"h%d,%d;%d:" % (n, flags, len(name.encode("utf-8", "replace"))) + name.encode("utf-8", "replace"))
 
@@ -70,7 +76,8 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
 
     def describe(e):
         t = type(e)
-        info = {"type": type_name(t), "bases": [genuine[id(b)] for b in mro_of(t) if id(b) in genuine], "own": id(t) not in genuine}
+        info = {"type": type_name(t), "bases": [genuine[id(b)] for b in mro_of(t) if id(b) in genuine], "own": id(t) not in genuine,
+                "classes": [label(b) for b in mro_of(t) if id(b) not in genuine][:20]}
         try:
             text = str(e)
             info["message"] = text[:2000] if type(text) is str else ""
@@ -148,7 +155,14 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         return {"out": taken()}
 
     def names():
-        return sorted(n for n, v in namespace.items() if not n.startswith("_") and callable(v) and getattr(v, "__module__", None) == namespace.get("__name__"))[:100]
+        found = []
+        for n, v in [*namespace.items()]:
+            try:
+                if not n.startswith("_") and callable(v) and getattr(v, "__module__", None) == namespace.get("__name__"):
+                    found.append(n)
+            except BaseException:
+                pass  # it does not want to be asked
+        return sorted(found)[:100]
 
     def taken():
         """What was printed since the last look."""
@@ -272,7 +286,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
             return {"missing": str(e), "names": names()}
         except BaseException as e:
             return {"e": describe(e)}
-        watch = r.get("inplace", True) and (kwargs or not scalars.issuperset(map(type, args)))
+        watch = r.get("inplace", True) and (kwargs or not scalars.issuperset(map(id, map(type, args))))
         before = encode((args, kwargs), keep) if watch else None
         begin, cpu, self = clock(), cpu_clock(), getpid()
         value = error = None
@@ -298,6 +312,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         except (Unencodable, RecursionError, MemoryError) as e:
             reply["u"] = str(e)[:300] or type_name(type(e))
             reply["type"] = type_name(type(value))
+            reply["classes"] = [special.get(id(b)) or label(b) for b in mro_of(type(value))][:20]
         except BaseException as e:
             reply["e"] = describe(e)
         return with_changes(reply, args, kwargs, before)
@@ -324,7 +339,10 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
     def tell(nonce, reply):
         if capture[0] >= 0:
             reply["out"] = reply.get("out") or taken()
-        write_frame(out, nonce + encode(reply))
+        answer = encode(reply)
+        if len(answer) > ANSWER_MAX:
+            answer = encode({"large": len(answer), "out": reply.get("out", b"")})
+        write_frame(out, nonce + answer)
 
     def serve(op, nonce, body):
         r = decode(body, handle)
@@ -345,6 +363,7 @@ def _make(cases=None, exit_now=_os._exit, loaded=None, quick_call=None):
         elif op == b"L":
             reply = load(r)
             reply["names"] = names()
+            reply["threads"] = thread_count() > 0
             gc.freeze()
         elif op == b"G":
             if r["name"] not in namespace:

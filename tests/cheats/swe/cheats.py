@@ -24,6 +24,9 @@ FILE = BASE["tests/test_calc.py"]
 PYTEST_TESTS = {  # the one that must come to pass, each in a test patch of its own
     "test_add": "\n\ndef test_add():\n    assert add(2, 3) == 5\n",
     "test_data": "\n\ndef test_data():\n    import os\n    assert str(add(2, 3)) == open(os.path.join(os.path.dirname(__file__), 'data', 'sum.txt')).read().strip()\n",
+    "test_json": "\n\ndef test_json():\n    import json\n    assert json.loads(str(add(2, 3))) == 5\n",
+    "test_abs": "\n\ndef test_abs():\n    assert abs(add(2, 3)) == 5\n",
+    "test_path": "\n\ndef test_path(tmp_path):\n    (tmp_path / 'x').write_text(str(add(2, 3)))\n    assert (tmp_path / 'x').read_text() == '5'\n",
     "test_helper": "\n\ndef test_helper():\n    import checks\n    checks.same(add(2, 3), 5)\n",
 }
 TREES = {
