@@ -61,6 +61,7 @@ static struct {
 	object *preloaded;   /* modules that Python itself would not have loaded, by the first part of their names */
 	object *reseed, *reseed_globals; /* what siblings may not share, where a preloaded module has some */
 	bool seats;	     /* it is to bear them (jar/seat.h) */
+	bool uncounted;	     /* no memory cgroup counts its guests */
 	bool at_work;
 	bool alone;	     /* no preloaded module has started a thread that still runs */
 } zy;
@@ -503,7 +504,7 @@ static void hide_seed(void)
 
 static _Noreturn void become_zygote(void)
 {
-	struct forker f = { .sock = SOCK, .guest = guest };
+	struct forker f = { .sock = SOCK, .guest = guest, .uncounted = zy.uncounted };
 	struct err e = { 0 };
 
 	hide_seed();
@@ -575,6 +576,8 @@ __attribute__((constructor)) static void zygote_start(void)
 	hide(modules, "BELLJAR_ZYGOTE");
 	zy.seats = getenv("BELLJAR_SEATS") != NULL;
 	hide(getenv("BELLJAR_SEATS"), "BELLJAR_SEATS");
+	zy.uncounted = getenv("BELLJAR_UNCOUNTED") != NULL;
+	hide(getenv("BELLJAR_UNCOUNTED"), "BELLJAR_UNCOUNTED");
 	hide(getenv("LD_PRELOAD"), "LD_PRELOAD");
 	hide(getenv("LD_BIND_NOW"), "LD_BIND_NOW");
 	missing = interp_find();

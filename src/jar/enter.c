@@ -385,6 +385,13 @@ int jar_landlock(const struct jar *j, int root, int data, struct err *e)
 	return take_fd(&set);
 }
 
+int jar_landlock_queues(const struct jar *j, int root, int set, struct err *e)
+{
+	auto_close int fd = open_place(root, -1, ROOT_QUEUES);
+
+	return landlock_allow_fd(set, j->landlock_abi, fd, ROOT_QUEUES, LANDLOCK_DEVICE, e);
+}
+
 int jar_landlock_own(const struct jar *j, int set, struct err *e)
 {
 	bool rw = !(j->spec.flags & JAR_NO_WRITE), fenced = j->allow && !hook_disabled("allow_landlock");
@@ -419,11 +426,10 @@ static int enter_landlock(void *p, struct err *e)
 
 	if (!c->j->landlock_abi)
 		return 0; /* the keeper refused this unless the caller allowed it */
-	if (set < 0) {
-		root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (set < 0)
 		set = jar_landlock(c->j, root, -1, e);
-	}
-	return set < 0 || jar_landlock_own(c->j, set, e) < 0 ? -1 : landlock_enforce(set, e);
+	return set < 0 || jar_landlock_queues(c->j, root, set, e) < 0 || jar_landlock_own(c->j, set, e) < 0 ? -1 : landlock_enforce(set, e);
 }
 
 static int hand_over_listener(struct enter_ctx *c, int listener, struct err *e)
@@ -443,19 +449,25 @@ static bool allow_filter(const struct enter_ctx *c)
 	return c->j->allow && !hook_disabled("allow_seccomp");
 }
 
+/* No memory cgroup: the keeper chose an rlimit instead. */
+static bool is_uncounted(const struct enter_ctx *c)
+{
+	return c->j->limits.data_bytes != 0 && !hook_disabled("uncounted");
+}
+
 /* The larger half of the filter, with the two calls open that are still needed: also while init makes the jar, and before the first foreign byte. */
 static int enter_filter(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
 
-	return allow_filter(c) ? 0 : hand_over_listener(c, seccomp_load_zygote(e), e);
+	return allow_filter(c) ? 0 : hand_over_listener(c, seccomp_load_zygote(is_uncounted(c), e), e);
 }
 
 static int enter_seccomp(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
 
-	return allow_filter(c) ? hand_over_listener(c, seccomp_load_allow(e), e) : seccomp_load_last(e);
+	return allow_filter(c) ? hand_over_listener(c, seccomp_load_allow(is_uncounted(c), e), e) : seccomp_load_last(e);
 }
 
 #define WORDS_MAX 8192

@@ -297,7 +297,7 @@ void forker_serve(const struct forker *f)
 	if (sys_umount2("/proc", MNT_DETACH) < 0)
 		err_sys(&r.err, "detach /proc");
 	else
-		listener = hook_disabled("seccomp") ? eventfd(0, EFD_CLOEXEC) : f->seat ? seccomp_load_seat(&r.err) : seccomp_load_zygote(&r.err);
+		listener = hook_disabled("seccomp") ? eventfd(0, EFD_CLOEXEC) : f->seat ? seccomp_load_seat(&r.err) : seccomp_load_zygote(f->uncounted, &r.err);
 	if (listener < 0) {
 		r.type = REPORT_ERROR;
 		fd_send(f->sock, &r, sizeof(r), NULL, 0);

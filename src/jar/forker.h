@@ -33,6 +33,7 @@ struct forker {
 	void (*guest)(struct jar *j, struct warm_guest *g); /* the child; never returns */
 	/* In a seat: it takes what its guests will need, and says what is the first byte below its stack: what is there when it grows. NULL: it bears none. */
 	volatile char *(*seat)(void);
+	bool uncounted; /* no memory cgroup counts its guests (kernel/seccomp.h) */
 	void *tid; /* where the C library keeps the thread's number, NULL: nowhere */
 };
 

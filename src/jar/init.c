@@ -92,6 +92,21 @@ static int init_devpts(void *p, struct err *e)
 	return root_devpts(((struct init_ctx *)p)->j->root, e);
 }
 
+/* mq_open() goes by Landlock's rules too, so they must be shown somewhere. A kernel may be built without them. */
+static int init_queues(void *p, struct err *e)
+{
+	struct init_ctx *c = p;
+
+	if (hook_disabled("ipcns"))
+		return 0; /* they are the host's */
+	if (root_queues(c->j->root, e) == 0)
+		return 0;
+	if (e->sys != ENODEV)
+		return -1;
+	err_clear(e);
+	return 0;
+}
+
 /* Where the host's tree is gone. */
 static int show_data(struct jar *j, uint64_t attr, struct err *e)
 {
@@ -343,6 +358,7 @@ const struct step init_steps[] = {
 	{ "jar-root", NULL, init_root },
 	{ "jar-proc", NULL, init_proc },
 	{ "jar-attach-proc", NULL, init_attach_proc },
+	{ "jar-queues", NULL, init_queues },
 	{ "jar-pivot", NULL, init_pivot_early },
 	{ "jar-order", NULL, init_order },
 	{ "jar-pid-max", NULL, init_pid_max },
@@ -366,6 +382,7 @@ const struct step fence_init_steps[] = {
 	{ "jar-binds", NULL, init_binds },
 	{ "jar-fence-binds", NULL, init_fence_binds },
 	{ "jar-attach-proc", NULL, init_attach_proc },
+	{ "jar-queues", NULL, init_queues },
 	{ "jar-readonly", "readonly", init_readonly },
 	{ "jar-pivot", NULL, init_pivot },
 	{ "jar-hostname", NULL, init_hostname },
@@ -403,23 +420,22 @@ static int warm_ruleset(void *p, struct err *e)
 {
 	struct init_ctx *c = p;
 
-	c->own[OWN_LANDLOCK] = c->j->landlock_abi ? jar_landlock(c->j, c->j->root, -1, e) : -1;
-	return c->j->landlock_abi && c->own[OWN_LANDLOCK] < 0 ? -1 : 0;
+	if (!c->j->landlock_abi)
+		return 0;
+	c->own[OWN_LANDLOCK] = jar_landlock(c->j, c->j->root, -1, e);
+	return c->own[OWN_LANDLOCK] < 0 ? -1 : jar_landlock_queues(c->j, c->j->root, c->own[OWN_LANDLOCK], e);
 }
 
-/* The queues of our ipc namespace, attached nowhere: whoever recycles the jar looks whether there are any. */
+/* The process that recycles the jar looks whether there are any queues. */
 static int warm_queues(void *p, struct err *e)
 {
-	static const struct mount_opt none[] = { { NULL, NULL } };
 	struct init_ctx *c = p;
 
+	if (init_queues(p, e) < 0)
+		return -1;
 	if (!c->warm->queues)
 		return 0;
-	auto_close int mnt = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
-
-	if (mnt < 0)
-		return -1;
-	c->own[OWN_QUEUES] = openat(mnt, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	c->own[OWN_QUEUES] = openat(c->j->root, ROOT_QUEUES + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->own[OWN_QUEUES] < 0)
 		return err_sys(e, "open the message queues");
 	return 0;
@@ -469,8 +485,8 @@ const struct step warm_init_steps[] = {
 	{ "jar-devpts", NULL, init_devpts },
 	{ "jar-data", NULL, warm_data },
 	{ "jar-attach-proc", NULL, init_attach_proc },
-	{ "jar-ruleset", NULL, warm_ruleset },
 	{ "jar-queues", NULL, warm_queues },
+	{ "jar-ruleset", NULL, warm_ruleset },
 	{ "init-spaces", NULL, warm_spaces },
 	{ "init-slot", NULL, warm_enter_slot },
 	{ "init-ids", "init_uid", init_ids },

@@ -86,6 +86,8 @@ struct jar_report {
  * with the template and the data file system, before there is a jar. `data` is -1 where `root` shows its folders.
  */
 int jar_landlock(const struct jar *j, int root, int data, struct err *e);
+/* Adds the rule of the message queues that `root` shows: they are the ipc namespace's, so no template has them. */
+int jar_landlock_queues(const struct jar *j, int root, int set, struct err *e);
 /* Adds the rules of what this one has besides, from inside it. */
 int jar_landlock_own(const struct jar *j, int set, struct err *e);
 /* The number init has inside U2. */

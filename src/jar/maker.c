@@ -277,6 +277,8 @@ static int take_spaces(struct maker *m, struct err *e)
 	if (rc == 0 && (step_point("jar-maps", e) < 0 || idmap_write(m->ahead.pid, map, map, j->ids.single, e) < 0))
 		rc = -1;
 	space_release(&m->ahead);
+	if (!m->ahead.tcp_limited)
+		j->missing |= JAR_MISSING_SOCKETS;
 	j->net = m->ahead.net;
 	j->user = m->ahead.user;
 	/* The host's network was asked for: ours was made in vain. */
@@ -623,7 +625,7 @@ static void on_guest_socket(struct maker *m, const struct seccomp_event *ev)
 	int error = m->jar.spec.flags & JAR_NET_HOST ? 0 : sockets_check(ev, m->jar.limits.memory_bytes);
 
 	m->starts.taken++;
-	m->guest.sockets++;
+	m->guest.sockets += !seccomp_is_unix_socket(ev);
 	if (error) {
 		m->guest.sockets_refused++;
 		seccomp_refuse(m->guest.listener, ev, error);

@@ -76,6 +76,7 @@ static const struct piece {
 	{ DEV, "/dev", NULL },
 	{ DIRECTORY, "/dev/shm", NULL },
 	{ DIRECTORY, "/dev/pts", NULL },
+	{ DIRECTORY, ROOT_QUEUES, NULL },
 	{ SYMLINK, "/dev/ptmx", "pts/ptmx" },
 	{ SYMLINK, "/dev/fd", "/proc/self/fd" },
 	{ SYMLINK, "/dev/stdin", "/proc/self/fd/0" },
@@ -284,6 +285,14 @@ int root_devpts(int root, struct err *e)
 	auto_close int mnt = mount_new("devpts", opts, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 
 	return mnt < 0 ? -1 : mount_attach(mnt, root, "dev/pts", e);
+}
+
+int root_queues(int root, struct err *e)
+{
+	static const struct mount_opt none[] = { { NULL, NULL } };
+	auto_close int mnt = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+
+	return mnt < 0 ? -1 : mount_attach(mnt, root, ROOT_QUEUES + 1, e);
 }
 
 int root_grading(int root, struct err *e)

@@ -47,6 +47,10 @@ int root_grading(int root, struct err *e);
 #define ROOT_PTYS "32"
 int root_devpts(int root, struct err *e);
 
+/* The POSIX message queues of the caller's ipc namespace, at ROOT_QUEUES. Where the kernel has none, e->sys is ENODEV. */
+#define ROOT_QUEUES "/dev/mqueue"
+int root_queues(int root, struct err *e);
+
 /* /etc/passwd and /etc/group that know the guest; with `resolver` the host's /etc/resolv.conf too. */
 int root_users(int root, uint32_t uid, bool resolver, struct err *e);
 

@@ -138,8 +138,8 @@ static int slot_birth(struct slot_birth *b, struct err *e)
 	b->spaces[SLOT_SPACES] = openat(dir, "mnt", O_RDONLY | O_CLOEXEC);
 	if (b->spaces[SLOT_SPACES] < 0)
 		return err_sys(e, "open the slot's mount namespace");
-	if (!hook_disabled("netns"))
-		net_limit_tcp(); /* while there is a /proc */
+	if (!hook_disabled("netns") && !net_limit_tcp()) /* while there is a /proc */
+		b->missing |= JAR_MISSING_SOCKETS;
 	if (become_template(false, b->devices, &b->missing, e) < 0)
 		return -1;
 
@@ -380,7 +380,7 @@ static int exec_python(const struct shelf_msg *msg, struct err *e)
 	/* What run_environment() gives to every Python; the last ones are gone before Python sees them, the seed before a guest does. */
 	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", seed, "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
-			 HOOK_ENV msg->seats ? "BELLJAR_SEATS=1" : NULL, NULL };
+			 HOOK_ENV msg->seats ? "BELLJAR_SEATS=1" : msg->uncounted ? "BELLJAR_UNCOUNTED=1" : NULL, NULL };
 
 	snprintf(seed, sizeof(seed), "PYTHONHASHSEED=%u", msg->hash_seed);
 	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);
@@ -401,7 +401,7 @@ static void exec_guest(struct jar *j, struct warm_guest *g)
 
 static _Noreturn void zygote_main(const struct shelf_msg *msg, const int *fds)
 {
-	static const struct forker plain = { .sock = ZYGOTE_SOCK, .guest = exec_guest };
+	const struct forker plain = { .sock = ZYGOTE_SOCK, .guest = exec_guest, .uncounted = msg->uncounted };
 	struct err e = { 0 };
 	uint32_t missing = 0;
 

@@ -37,6 +37,7 @@ struct shelf_msg {
 	uint32_t tasks, v2, devices; /* SHELF_SLOT: which descriptors follow */
 	uint32_t python;	 /* SHELF_FORKER: of Python; else of nothing, for programs that are executed */
 	uint32_t seats;		 /* SHELF_FORKER: it is to bear seats */
+	uint32_t uncounted;	 /* SHELF_FORKER: no memory cgroup counts its guests; never with `seats` */
 	uint32_t hash_seed;	 /* SHELF_FORKER: of Python's, the same for all of a keeper's */
 	uint64_t disk_bytes;	 /* SHELF_JAR */
 	uint32_t recycle;	 /* SHELF_JAR: it may have to prove that it is clean */

@@ -11,7 +11,8 @@
  * The kernel does not charge all memory of sockets to the jar. Unread netlink replies are charged to no cgroup at all. On cgroup v1 a TCP socket gets its
  * first 64 KiB even when its group is full. Without a memory cgroup nothing is charged. So the number of sockets is bounded too: the filter reports every
  * socket() that is not of the UNIX family to the supervisor (the keeper of a pool, or the maker of one jar), which counts the sockets of the caller's network
- * namespace and lets the call go on, or refuses it with ENOBUFS. accept() is not reported: for each socket that it makes there is one that connected.
+ * namespace and lets the call go on, or refuses it with ENOBUFS. Without a memory cgroup the filter also reports UNIX sockets and socketpair(): each socket can
+ * hold 208 KiB that were not read. accept() is not reported: for each socket that it makes there is one that connected.
  *
  * The supervisor counts before the socket is there. Threads that call at the same time can each get one, so the bound is exact only up to --pids.
  */

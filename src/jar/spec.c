@@ -5,5 +5,5 @@
 const char *const jar_missing_names[JAR_MISSING_COUNT] = {
 	"landlock", "landlock-scope", "overlay", "uid-range", "cgroup-memory",
 	"cgroup-pids", "cgroup-cpu", "groups", "network-namespace", "loader",
-	"core-limit", "devices",
+	"core-limit", "devices", "socket-memory",
 };

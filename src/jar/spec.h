@@ -78,7 +78,8 @@ enum jar_missing {
 	JAR_MISSING_LOADER	  = 1 << 9, /* with an allow-list: the ELF loader could not be guarded (loader.h) */
 	JAR_MISSING_CORE	  = 1 << 10, /* a crash would reach the host's core_pattern helper or socket (dumps.h) */
 	JAR_MISSING_DEVICES	  = 1 << 11, /* nodes in /dev are the host's inodes: locks and watches on them are seen by others */
-	JAR_MISSING_COUNT	  = 12,
+	JAR_MISSING_SOCKETS	  = 1 << 12, /* buffers of TCP sockets have the kernel's own bounds: only the number of sockets is the jar's */
+	JAR_MISSING_COUNT	  = 13,
 	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER | JAR_MISSING_CORE,
 };
 
@@ -106,6 +107,7 @@ struct jar_evidence {
 	uint32_t disk_full;	       /* the file system was seen full */
 	uint32_t sockets, sockets_refused; /* asked for, other than UNIX ones; refused since there were too many (sockets.h) */
 	uint32_t socket_memory_full;   /* v1: the kernel's limit for socket buffers was reached */
+	uint64_t file_locks;	       /* so many that the keeper ended it (JAR_ENDED_MEMORY), else 0 */
 	uint32_t has_syscall;
 	struct seccomp_event syscall;
 };

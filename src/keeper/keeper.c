@@ -446,6 +446,8 @@ static void add_missing(struct keeper *k)
 		f->missing |= JAR_MISSING_UID_RANGE | JAR_MISSING_GROUPS;
 	if (k->cg.dir[CGROUP_MEMORY] < 0)
 		f->missing |= JAR_MISSING_MEMORY;
+	else if (!cgroup_counts_sockets(&k->cg, &k->cg_host))
+		f->missing |= JAR_MISSING_SOCKETS;
 	if (k->cg.dir[CGROUP_PIDS] < 0)
 		f->missing |= JAR_MISSING_PIDS;
 	if (k->cg.dir[CGROUP_CPU] < 0 || k->cg.dir[CGROUP_CPUACCT] < 0)
@@ -773,7 +775,7 @@ int keeper_main(int argc, char **argv)
 		return pool_main(KEEPER_FD, &k.dumps, drop_rights(&e) < 0 ? &e : NULL);
 	k.late = argc == 2 && strcmp(argv[1], KEEPER_ALLOW) == 0;
 	cgroup_init(&k.cg);
-	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1, .meter = -1 };
+	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .uids = &k.slot.uids, .data = -1, .meter = -1 };
 	if (prepare(&k, &e) < 0) {
 		tell_failed(&k, &e);
 		/* The front may still be writing its request: let it read the answer. */

@@ -252,6 +252,8 @@ static void add_facts(struct pool_event *ev, const struct place *s)
 		f->missing |= JAR_MISSING_SCOPE;
 	if (s->cg.dir[CGROUP_MEMORY] < 0)
 		f->missing |= JAR_MISSING_MEMORY;
+	else if (!cgroup_counts_sockets(&s->cg, s->watch.host))
+		f->missing |= JAR_MISSING_SOCKETS;
 	if (s->cg.dir[CGROUP_PIDS] < 0)
 		f->missing |= JAR_MISSING_PIDS;
 	if (s->cg.dir[CGROUP_CPU] < 0 || s->cg.dir[CGROUP_CPUACCT] < 0)
@@ -1786,14 +1788,16 @@ static bool hold(struct place *s, unsigned shelf, unsigned zygote, const struct 
 	return true;
 }
 
-/* A socket that is not a UNIX one. After that the slot's network namespace is not used again: what is left in it (TIME_WAIT, counters) tells the next run about
+/* After a socket that is not a UNIX one the slot's network namespace is not used again: what is left in it (TIME_WAIT, counters) tells the next run about
  * this one. */
 static void answer_socket(struct place *s, int listener, const struct seccomp_event *ev)
 {
 	int error = sockets_check(ev, s->run.limits.memory_bytes);
 
-	s->renew = true;
-	s->watch.ev.sockets++;
+	if (!seccomp_is_unix_socket(ev)) {
+		s->renew = true;
+		s->watch.ev.sockets++;
+	}
 	if (error) {
 		s->watch.ev.sockets_refused++;
 		seccomp_refuse(listener, ev, error);
@@ -1866,7 +1870,7 @@ static void on_notify(unsigned shelf, unsigned zygote)
 		if (s && s->state == RUNNING) {
 			if (!hold(s, shelf, zygote, &ev))
 				answer(s, *listener, &ev);
-		} else if (s && seccomp_is_socket(&ev)) {
+		} else if (s && seccomp_is_socket(&ev) && !seccomp_is_unix_socket(&ev)) {
 			seccomp_refuse(*listener, &ev, ENOBUFS); /* not a guest's at work: nothing of ours needs one */
 		} else {
 			if (s)
@@ -2066,7 +2070,8 @@ static void start_zygote(struct shelf_end *h, int kind)
 	msg.op = SHELF_FORKER;
 	msg.slot = 0;
 	msg.python = kind == POOL_PYTHON;
-	msg.seats = p.want.recycle && msg.python;
+	msg.uncounted = p.cg_host.ctl[CGROUP_MEMORY].parent < 0 && !hook_disabled("uncounted");
+	msg.seats = p.want.recycle && msg.python && !msg.uncounted;
 	msg.hash_seed = p.hash_seed;
 	memcpy(msg.modules, p.modules, sizeof(msg.modules));
 	fd_send(h->u.sock, &msg, sizeof(msg), fds, 1 + msg.python);
@@ -2214,7 +2219,7 @@ static void init_place(struct place *s)
 		s->run.fds[i] = s->streams[i] = -1;
 	s->kind = s->next_kind = POOL_PYTHON;
 	cgroup_init(&s->cg);
-	s->watch = (struct watch){ .cg = &s->cg, .data = -1, .meter = -1 };
+	s->watch = (struct watch){ .cg = &s->cg, .uids = &s->ids.uids, .data = -1, .meter = -1 };
 }
 
 /* Ids for all that may ever be: they are written into the shelves' maps once. */

@@ -132,6 +132,15 @@ static bool pid_namespace(pid_t pid, char *out, size_t size)
 	return n > 0;
 }
 
+bool scan_same_jar(pid_t guest, pid_t other, struct idmap_range uids)
+{
+	char ours[64], theirs[64];
+
+	if (!pid_namespace(guest, ours, sizeof(ours)))
+		return scan_in_range(other, uids);
+	return pid_namespace(other, theirs, sizeof(theirs)) && strcmp(ours, theirs) == 0;
+}
+
 void scan_jar(pid_t guest, struct scan *out)
 {
 	char ours[64], theirs[64];
@@ -144,12 +153,13 @@ void scan_jar(pid_t guest, struct scan *out)
 	if (pid_namespace(guest, ours, sizeof(ours))) {
 		while ((d = readdir(dir))) {
 			pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-			uint64_t pss;
+			uint64_t pss, tables;
 
 			if (pid <= 0 || !pid_namespace(pid, theirs, sizeof(theirs)) || strcmp(ours, theirs) != 0)
 				continue;
 			pss = read_key(pid, "smaps_rollup", "\nPss:");
-			out->memory_bytes += pss == UINT64_MAX ? 0 : pss * 1024;
+			tables = read_key(pid, "status", "\nVmPTE:");
+			out->memory_bytes += (pss == UINT64_MAX ? 0 : pss * 1024) + (tables == UINT64_MAX ? 0 : tables * 1024);
 			out->cpu_ns += cpu_of(pid);
 			out->processes++;
 		}

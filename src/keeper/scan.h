@@ -10,7 +10,7 @@
 #include "kernel/idmap.h"
 
 struct scan {
-	uint64_t memory_bytes; /* proportional share of all processes that live now */
+	uint64_t memory_bytes; /* proportional share of all processes that live now, and their page tables */
 	uint64_t cpu_ns;       /* of those, and of children they have waited for */
 	uint32_t processes;
 };
@@ -27,6 +27,8 @@ pid_t scan_group_of(pid_t thread);
 void scan_usage(pid_t pid, uint64_t *cpu_ns, uint64_t *maxrss_bytes);
 /* Both of the process behind a pidfd. */
 bool scan_owner(int pidfd, pid_t *pid, struct idmap_range uids);
+/* Whether `other` is in the same jar as `guest`: by their pid namespaces, which a keeper may not look at where guests are other users; then by the slot's `uids`. */
+bool scan_same_jar(pid_t guest, pid_t other, struct idmap_range uids);
 /* Looks at every process that is in the same pid namespace as `guest`. Polling: what lives between two looks is not seen. */
 void scan_jar(pid_t guest, struct scan *out);
 

@@ -52,6 +52,7 @@ void watch_begin(struct watch *w, const struct jar_limits *limits, uint64_t setu
 	w->limits.data_bytes = w->cg->dir[CGROUP_MEMORY] >= 0 ? 0 : limits->memory_bytes;
 	memset(&w->ev, 0, sizeof(w->ev));
 	w->started = w->disk_full = false;
+	w->locks = (struct locks){ 0 };
 	w->polled_cpu_ns = w->living_cpu_ns = w->lost_cpu_ns = w->polled_pids_peak = w->polled_memory_peak = 0;
 	w->deadline_ns = clock_mono_ns() + setup_ns;
 }
@@ -154,6 +155,13 @@ static uint32_t look_at_tree(struct watch *w)
 	return w->cg->dir[CGROUP_MEMORY] < 0 && w->polled_memory_peak > w->limits.memory_bytes ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
 }
 
+static uint32_t look_at_locks(struct watch *w, uint64_t now)
+{
+	if (!w->ev.file_locks)
+		w->ev.file_locks = locks_too_many(&w->locks, w->guest_pid, *w->uids, w->limits.memory_bytes, now);
+	return w->ev.file_locks ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
+}
+
 int watch_meter(struct watch *w, uint64_t *base_ns)
 {
 	int file = cgroup_cpu_file(w->cg);
@@ -188,6 +196,8 @@ uint32_t watch_tick(struct watch *w, uint64_t now)
 		return why;
 	look_at_disk(w);
 	why = look_at_tree(w);
+	if (!why)
+		why = look_at_locks(w, now);
 	w->next_poll_ns = clock_mono_ns() + POLL_NS;
 	return why;
 }

@@ -6,10 +6,12 @@
 #include <sys/types.h>
 
 #include "jar/spec.h"
+#include "keeper/locks.h"
 
 struct watch {
 	const struct cgroup *cg;
 	const struct cgroup_host *host;
+	const struct idmap_range *uids; /* of the slot */
 	int data;	  /* the jar's writable file system, -1: not known yet */
 	pid_t guest_pid;
 	bool started;
@@ -20,6 +22,7 @@ struct watch {
 	struct cgroup_counters base; /* counters when this guest started */
 	uint64_t deadline_ns, next_poll_ns, cpu_check_ns;
 	bool disk_full, peaks_reset;
+	struct locks locks;
 	uint64_t polled_memory_peak, polled_pids_peak, polled_cpu_ns;
 	uint64_t living_cpu_ns, lost_cpu_ns; /* the last look at /proc; of processes that ended without a wait() */
 	int meter;	  /* without a CPU cgroup: where polled_cpu_ns is shown to the front; -1: nobody asked, and it is the cgroup's own */

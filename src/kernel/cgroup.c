@@ -617,6 +617,11 @@ static int limit_sockets(int dir, uint64_t memory_bytes, struct err *e)
 	return 0;
 }
 
+bool cgroup_counts_sockets(const struct cgroup *g, const struct cgroup_host *h)
+{
+	return h->ctl[CGROUP_MEMORY].v2 || faccessat(g->dir[CGROUP_MEMORY], "memory.kmem.tcp.limit_in_bytes", F_OK, 0) == 0;
+}
+
 bool cgroup_sockets_full(const struct cgroup *g, const struct cgroup_host *h, uint64_t memory_bytes)
 {
 	int dir = g->dir[CGROUP_MEMORY];

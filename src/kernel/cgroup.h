@@ -106,6 +106,8 @@ int64_t cgroup_pids_now(const struct cgroup *g, const struct cgroup_host *h);
 void cgroup_read(const struct cgroup *g, const struct cgroup_host *h, bool now, struct cgroup_counters *out);
 /* Sets the highest memory use back to what is used now; false where the kernel cannot. */
 bool cgroup_reset_peaks(const struct cgroup *g, const struct cgroup_host *h);
+/* Whether it counts the buffers of TCP sockets: v2 does, v1 where the kernel has memory.kmem.tcp. */
+bool cgroup_counts_sockets(const struct cgroup *g, const struct cgroup_host *h);
 /* v1: whether socket buffers have reached their limit since they were last asked about. Asking sets the highest use back. */
 bool cgroup_sockets_full(const struct cgroup *g, const struct cgroup_host *h, uint64_t memory_bytes);
 /* CPU time used so far in nanoseconds; 0 when not known. */

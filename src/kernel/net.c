@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/hook.h"
 
 int net_loopback_up(struct err *e)
 {
@@ -25,10 +26,10 @@ int net_loopback_up(struct err *e)
 	return 0;
 }
 
-void net_limit_tcp(void)
+bool net_limit_tcp(void)
 {
-	(void)!fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_rmem", NET_TCP_MEM);
-	(void)!fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_wmem", NET_TCP_MEM);
+	return !hook_disabled("tcp_mem") && fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_rmem", NET_TCP_MEM) >= 0 &&
+	       fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_wmem", NET_TCP_MEM) >= 0;
 }
 
 int64_t net_count_sockets(pid_t pid)

@@ -3,6 +3,7 @@
 #ifndef BELLJAR_KERNEL_NET_H
 #define BELLJAR_KERNEL_NET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -10,8 +11,8 @@
 
 /* Brings `lo` up; needs CAP_NET_ADMIN over the own network namespace. */
 int net_loopback_up(struct err *e);
-/* Sets tcp_rmem and tcp_wmem of the own network namespace to NET_TCP_MEM. Where /proc/sys cannot be written (in some containers), the kernel's own values stay. */
-void net_limit_tcp(void);
+/* Sets tcp_rmem and tcp_wmem of the own network namespace to NET_TCP_MEM. False where /proc/sys cannot be written (in some containers): the kernel's own values stay. */
+bool net_limit_tcp(void);
 /* What one TCP socket may buffer in each direction: least, first, most. */
 #define NET_TCP_MEM "4096 65536 262144"
 

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "kernel/sys.h"
 
@@ -30,14 +31,23 @@ static int load_listener(const struct sock_filter *filter, size_t len, struct er
 	return fd < 0 && e->sys == EINVAL ? load(filter, len, SECCOMP_FILTER_FLAG_NEW_LISTENER, e) : fd;
 }
 
-int seccomp_load_allow(struct err *e)
+int seccomp_load_allow(bool uncounted, struct err *e)
 {
-	return load_listener(seccomp_allow_filter, seccomp_allow_filter_len, e);
+	return uncounted ? load_listener(seccomp_allow_uncounted_filter, seccomp_allow_uncounted_filter_len, e)
+			 : load_listener(seccomp_allow_filter, seccomp_allow_filter_len, e);
 }
 
-int seccomp_load_zygote(struct err *e)
+int seccomp_load_zygote(bool uncounted, struct err *e)
 {
-	return load_listener(seccomp_zygote_filter, seccomp_zygote_filter_len, e);
+	return uncounted ? load_listener(seccomp_zygote_uncounted_filter, seccomp_zygote_uncounted_filter_len, e)
+			 : load_listener(seccomp_zygote_filter, seccomp_zygote_filter_len, e);
+}
+
+const char *seccomp_profile(bool allow_list, bool uncounted)
+{
+	if (allow_list)
+		return uncounted ? seccomp_allow_uncounted_profile : seccomp_allow_profile;
+	return uncounted ? seccomp_guest_uncounted_profile : seccomp_guest_profile;
 }
 
 int seccomp_load_seat(struct err *e)
@@ -95,7 +105,12 @@ bool seccomp_is_end(const struct seccomp_event *ev)
 
 bool seccomp_is_socket(const struct seccomp_event *ev)
 {
-	return ev->arch == AUDIT_ARCH_X86_64 && ev->nr == SYS_socket;
+	return ev->arch == AUDIT_ARCH_X86_64 && (ev->nr == SYS_socket || ev->nr == SYS_socketpair);
+}
+
+bool seccomp_is_unix_socket(const struct seccomp_event *ev)
+{
+	return seccomp_is_socket(ev) && (int)ev->args[0] == AF_UNIX;
 }
 
 bool seccomp_is_note(const struct seccomp_event *ev)

@@ -22,8 +22,13 @@ extern const int seccomp_notes[];
 /* The guest's for a jar with an allow-list: execve and execveat are reported too (and go on), there is no memfd_create. */
 extern const struct sock_filter seccomp_allow_filter[];
 extern const size_t seccomp_allow_filter_len;
+/* The same three where no memory cgroup counts what a guest allocates: no memfd_create, no System V objects, and UNIX sockets are reported as the others are. */
+extern const struct sock_filter seccomp_guest_uncounted_filter[], seccomp_zygote_uncounted_filter[], seccomp_allow_uncounted_filter[];
+extern const size_t seccomp_guest_uncounted_filter_len, seccomp_zygote_uncounted_filter_len, seccomp_allow_uncounted_filter_len;
 /* First 12 hex digits of the SHA-256 of the filter: the profile's name in results. */
-extern const char seccomp_guest_profile[], seccomp_allow_profile[];
+extern const char seccomp_guest_profile[], seccomp_allow_profile[], seccomp_guest_uncounted_profile[], seccomp_allow_uncounted_profile[];
+/* The name of the profile that a guest has. */
+const char *seccomp_profile(bool allow_list, bool uncounted);
 
 /* The front's own, while it reads foreign bytes (seccomp_front_table.h). */
 extern const struct sock_filter seccomp_front_filter[];
@@ -40,10 +45,10 @@ int seccomp_load_notary(struct err *e);
 
 /* Loads the first half into the calling process; children inherit filter and listener. Returns the descriptor on which the kernel reports calls
  * of the kill set (it must be given to the supervisor before exec), or -1. Needs no_new_privs, or CAP_SYS_ADMIN in the caller's user namespace. */
-int seccomp_load_zygote(struct err *e);
+int seccomp_load_zygote(bool uncounted, struct err *e);
 int seccomp_load_seat(struct err *e);
 /* The guest's for an allow-list, whole. */
-int seccomp_load_allow(struct err *e);
+int seccomp_load_allow(bool uncounted, struct err *e);
 /* The second half. 0 or -1. */
 int seccomp_load_last(struct err *e);
 
@@ -65,8 +70,10 @@ void seccomp_go_on(int listener, const struct seccomp_event *ev);
 /* kill() with a signal that does not exist: the caller says that it ends with 0 (src/guest/finish.c, node/preload.js). Its supervisor decides whether that is so. */
 #define SECCOMP_END_SIGNAL 0x626a656eU
 bool seccomp_is_end(const struct seccomp_event *ev);
-/* socket() of another family than UNIX: the supervisor decides by counting (jar/sockets.h). */
+/* socket() or socketpair(): the supervisor decides by counting (jar/sockets.h). */
 bool seccomp_is_socket(const struct seccomp_event *ev);
+/* Of the UNIX family: it leaves nothing in its network namespace. */
+bool seccomp_is_unix_socket(const struct seccomp_event *ev);
 /* The call fails with `error` (ENOBUFS). */
 void seccomp_refuse(int listener, const struct seccomp_event *ev, int error);
 /* A call that is reported for the sake of a seat: its guest's memory will not be used again. It goes on. */

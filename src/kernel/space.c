@@ -28,7 +28,7 @@ static int helper(void *p)
 
 	if (unshare(CLONE_NEWNET) < 0)
 		s->what = "make a network namespace";
-	else if (net_limit_tcp(), net_loopback_up(NULL) < 0)
+	else if (s->tcp_limited = net_limit_tcp(), net_loopback_up(NULL) < 0)
 		s->what = "bring the loopback interface up";
 	else if (unshare(CLONE_NEWUSER) < 0)
 		s->what = "make the guest's user namespace";

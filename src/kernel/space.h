@@ -3,6 +3,7 @@
 #ifndef BELLJAR_KERNEL_SPACE_H
 #define BELLJAR_KERNEL_SPACE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -17,6 +18,7 @@ struct space_ahead {
 	pid_t pid, parent; /* 0: none was begun */
 	int sock[2];	  /* ours and the helper's end */
 	int net, user;	  /* descriptors; the helper writes these */
+	bool tcp_limited; /* net_limit_tcp() has worked */
 	int error;	  /* errno */
 	const char *what; /* that failed */
 };

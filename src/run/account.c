@@ -223,7 +223,7 @@ static void add_limits(struct canon *c, const struct jar_limits *l)
 
 /* ---- what was in force, and what came of it ---- */
 
-static void add_isolation(struct canon *c, const struct result *res)
+static void add_isolation(struct canon *c, const struct request *req, const struct result *res)
 {
 	static const char *const spaces[] = { "user", "mount", "pid", "net", "ipc", "uts", "cgroup" };
 	const struct jar_facts *f = &res->facts;
@@ -249,7 +249,7 @@ static void add_isolation(struct canon *c, const struct result *res)
 	canon_end_list(c);
 	canon_str(c, "network", f->net_host ? "host" : "none");
 	canon_bool(c, "no_new_privs", true);
-	canon_str(c, "seccomp", seccomp_guest_profile);
+	canon_str(c, "seccomp", seccomp_profile(req->programs.n, f->missing & JAR_MISSING_MEMORY));
 	canon_close(c);
 }
 
@@ -343,7 +343,7 @@ static void first_part(struct canon *c, const struct receipt *r, const struct re
 	add_exit(c, &res->verdict);
 	add_files(c, req, res);
 	canon_str(c, "id", res->execution_id);
-	add_isolation(c, res);
+	add_isolation(c, req, res);
 	canon_str(c, "language", req->lang ? req->lang->name : NULL);
 	add_limits(c, &req->limits);
 	add_limits_hit(c, &res->verdict);

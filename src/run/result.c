@@ -88,6 +88,8 @@ static void put_evidence(struct json_out *o, const struct step_result *s, bool t
 		put_u64(o, "pids_limit_hits", ev->cg.pids_limit_hits);
 		put_u64(o, "disk_used_bytes", ev->disk_used_bytes);
 		json_out_bool(o, "disk_full", ev->disk_full);
+		if (ev->file_locks)
+			put_u64(o, "file_locks", ev->file_locks);
 		json_out_str(o, "memory_source", ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling");
 		json_out_str(o, "cpu_source", ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling");
 	}
@@ -157,7 +159,7 @@ static void put_isolation(struct json_out *o, const struct jar_facts *f, const s
 	put_bits(o, "namespaces", f->net_host ? ~(1U << NET) : ~0U, spaces, COUNT);
 	json_out_int(o, "host_uid", f->host_uid);
 	json_out_str(o, "cgroup", cgroup_version_name(f->cgroup_version));
-	json_out_str(o, "seccomp", req->programs.n ? seccomp_allow_profile : seccomp_guest_profile);
+	json_out_str(o, "seccomp", seccomp_profile(req->programs.n, f->missing & JAR_MISSING_MEMORY));
 	json_out_int(o, "landlock_abi", f->landlock_abi);
 	json_out_bool(o, "no_new_privs", true);
 	json_out_str(o, "network", f->net_host ? "host" : "none");

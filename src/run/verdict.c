@@ -79,6 +79,9 @@ static void explain(struct verdict *v, const struct jar_evidence *ev, const stru
 		if (ev->cg.oom_kills)
 			snprintf(v->error, sizeof(v->error), "the kernel ended the program for going past its memory limit of %s "
 				 "(out-of-memory kills: %llu)", size, (unsigned long long)ev->cg.oom_kills);
+		else if (ev->file_locks)
+			snprintf(v->error, sizeof(v->error), "the program held more than %llu file locks, which take memory of the kernel",
+				 (unsigned long long)ev->file_locks - 1);
 		else
 			snprintf(v->error, sizeof(v->error), "the program's processes together went past the memory limit of %s", size);
 		snprintf(v->hint, sizeof(v->hint), "raise --memory (now %s)", size);

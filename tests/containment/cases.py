@@ -8,7 +8,7 @@ without a throw-away machine.
 """
 from typing import NamedTuple
 
-ANY_MODE, ROOT_MODE = "any", "root"
+ANY_MODE, ROOT_MODE, ROOTLESS_MODE = "any", "root", "rootless"
 
 
 class Case(NamedTuple):
@@ -126,7 +126,7 @@ CASES = {
     "RE-03": Case("CPU time of the dead is charged", why=RECORD, mode=ROOT_MODE),
     "RE-04": Case("memory", ("cgroup_memory",), mode=ROOT_MODE),
     "RE-05": Case("memory by other names", ("cgroup_memory",), mode=ROOT_MODE),
-    "RE-06": Case("kernel objects", why="the bill goes to the same memory limit as RE-04"),
+    "RE-06": Case("kernel objects", why="a table: each bound has a case of its own (RE-04, RE-20, RE-29 to RE-34)"),
     "RE-07": Case("huge argument lists", why="the bill goes to the same memory limit as RE-04", mode=ROOT_MODE),
     "RE-08": Case("locked and huge pages", why="layered: the host's own default limit is as low"),
     "RE-09": Case("swap", ("cgroup_memory",), mode=ROOT_MODE),
@@ -150,6 +150,9 @@ CASES = {
     "RE-29": Case("netlink replies that are not read", ("sockets",)),
     "RE-30": Case("socket buffers", ("cgroup_sockets,sockets",), mode=ROOT_MODE),
     "RE-31": Case("pseudo terminals", ("pty_max",)),
+    "RE-32": Case("file locks", ("locks",)),
+    "RE-33": Case("attributes, policies and locks that no cgroup pays for", ("seccomp",)),
+    "RE-34": Case("memory by other names without a memory cgroup", ("uncounted",), mode=ROOTLESS_MODE, mode_why="as root a memory cgroup counts it"),
 
     "PV-01": Case("ids", why=LAYERS),
     "PV-02": Case("capability sets", ("bounding",)),

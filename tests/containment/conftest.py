@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import jarlib  # noqa: E402
 import warm  # noqa: E402
-from cases import CASES, ROOT_MODE, WARM_RED  # noqa: E402
+from cases import CASES, ROOT_MODE, ROOTLESS_MODE, WARM_RED  # noqa: E402
 
 ABSENT_SHARE = 0.10  # a suite full of ABSENT proves nothing
 
@@ -211,6 +211,8 @@ def nothing_left(request, canaries):
     row = CASES.get(case_id(request.node.name))
     if row and row.mode == ROOT_MODE and jarlib.ROOTLESS:
         pytest.skip("needs root mode: " + (row.mode_why or "limits are kept by cgroups, which this user was not delegated"))
+    if row and row.mode == ROOTLESS_MODE and not jarlib.ROOTLESS:
+        pytest.skip("needs rootless mode: " + row.mode_why)
     before = jarlib.Before()
     yield
     wrong = warm.end_of_test()

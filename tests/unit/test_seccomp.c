@@ -103,6 +103,10 @@ static const char *name_of(uint32_t verdict)
 		return "EAFNOSUPPORT";
 	case SECCOMP_RET_ERRNO | EPROTONOSUPPORT:
 		return "EPROTONOSUPPORT";
+	case SECCOMP_RET_ERRNO | EOPNOTSUPP:
+		return "EOPNOTSUPP";
+	case SECCOMP_RET_ERRNO | EINVAL:
+		return "EINVAL";
 	case SECCOMP_RET_ERRNO:
 		return "zero";
 	default:
@@ -224,7 +228,7 @@ static const struct {
 	RULE(clone, 0, 0, 17, 0x100, 0x8000, 0x10000, 0x20000, 0x80, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
 	     0x3d0f00, 0x1200011, 0x7e028000, 0xffffffff),
 	RULE(fadvise64, 3, 0, 1, 2, 3, 4, 5, 6, 0xffffffff),
-	RULE(fcntl, 1, 0, 1, 2, 3, 4, 8, 1023, 1024, 1025, 1026, 1027, 1030, 1033, 1036),
+	RULE(fcntl, 1, 0, 1, 2, 3, 4, 6, 7, 8, 36, 37, 38, 39, 1023, 1024, 1025, 1026, 1027, 1030, 1033, 1036),
 	RULE(ioctl, 1, 0, 0x5401, 0x5410, 0x5411, 0x5412, 0x5413, 0x541b, 0x541c, 0x541d, 0x541e, 0x5421, 0x5422, 0x5423, 0x5424, 0x40046602,
 	     0x40086602, 0x40087602, 0x401c5820, 0x80086601, 0x40049409, 0x5450, 0x5451),
 	RULE(kill, 1, 0, 1, 9, 15, 31, 64, 65, 0x626a656d, 0x626a656e, 0x626a656f, 0x7fffffff, 0xffffffff),
@@ -469,6 +473,44 @@ TEST(allow_list_differs_by_three)
 	assert_string_not_equal(seccomp_allow_profile, seccomp_guest_profile);
 }
 
+/* Without a memory cgroup: the same but for memory that nothing counts. */
+TEST(uncounted_differs_by_seven)
+{
+	static const uint32_t arches[] = { AUDIT_ARCH_X86_64, AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, 0 };
+	static const struct {
+		const struct sock_filter *counted, *uncounted;
+		const size_t *counted_len, *uncounted_len;
+	} pairs[] = {
+		{ seccomp_guest_filter, seccomp_guest_uncounted_filter, &seccomp_guest_filter_len, &seccomp_guest_uncounted_filter_len },
+		{ seccomp_zygote_filter, seccomp_zygote_uncounted_filter, &seccomp_zygote_filter_len, &seccomp_zygote_uncounted_filter_len },
+		{ seccomp_allow_filter, seccomp_allow_uncounted_filter, &seccomp_allow_filter_len, &seccomp_allow_uncounted_filter_len },
+	};
+
+	for (size_t i = 0; i < COUNT(pairs); i++)
+		for (size_t a = 0; a < COUNT(arches); a++)
+			for (uint32_t nr = 0; nr < 2048 + COUNT(odd_numbers); nr++)
+				for (uint64_t v = 0; v < 48 * 48; v++) {
+					struct seccomp_data d = { .nr = (int)(nr < 2048 ? nr : odd_numbers[nr - 2048]), .arch = arches[a],
+								  .args = { v % 48, v / 48, v % 48, v / 48, v % 48, v } };
+					bool native = arches[a] == AUDIT_ARCH_X86_64;
+					uint32_t want = evaluate_program(pairs[i].counted, *pairs[i].counted_len, &d);
+
+					if (native && (d.nr == SYS_memfd_create || d.nr == SYS_shmget || d.nr == SYS_semget || d.nr == SYS_msgget))
+						want = ERRNO(ENOSYS);
+					if (native && (d.nr == SYS_socket || d.nr == SYS_socketpair) && d.args[0] == 1)
+						want = SECCOMP_RET_USER_NOTIF;
+					if (native && d.nr == SYS_setsockopt && d.args[1] == 1 && d.args[2] == 7)
+						want = ERRNO(0);
+					ROW_OK(evaluate_program(pairs[i].uncounted, *pairs[i].uncounted_len, &d) == want, "pair %zu arch 0x%x number %d arguments %llu", i,
+					       arches[a], d.nr, (unsigned long long)v);
+					if (!native || !args_read)
+						break;
+				}
+	assert_string_equal(seccomp_profile(false, false), seccomp_guest_profile);
+	assert_string_equal(seccomp_profile(true, true), seccomp_allow_uncounted_profile);
+	assert_string_not_equal(seccomp_profile(false, true), seccomp_guest_profile);
+}
+
 TEST(closed_doors)
 {
 	static const int closed[] = {
@@ -587,7 +629,7 @@ static void a_seat_reports_and_forbids_nothing_more(void **state)
 		{ SYS_mmap, { 0, 4096, 3, 0x2022 }, true }, { SYS_mmap, { 0, 4096, 3, 0x20022 }, false }, { SYS_mmap, { 0, 4096, 3, 0x20032 }, true }, { SYS_mmap, { 0, 4096, 3, 0x4032 }, true }, { SYS_mmap, { 0, 4096, 3, 0x122 }, true }, { SYS_mmap, { 0, 4096, 3, 0x28 }, true },
 		{ SYS_mmap, { 0, 4096, 4, 0x22 }, true }, { SYS_mprotect, { 0x1000, 4096, 3 }, false }, { SYS_mprotect, { 0x1000, 4096, 4 }, true },
 		{ SYS_mlock, { 0x1000, 4096 }, true }, { SYS_mlock2, { 0x1000, 4096 }, true }, { SYS_mlockall, { 3 }, true }, { SYS_munlockall, { 0 }, false },
-		{ SYS_mbind, { 0 }, true }, { SYS_pkey_alloc, { 0 }, true }, { SYS_pkey_free, { 1 }, true }, { SYS_pkey_mprotect, { 0 }, true },
+		{ SYS_pkey_alloc, { 0 }, true }, { SYS_pkey_free, { 1 }, true }, { SYS_pkey_mprotect, { 0 }, true },
 		{ SYS_membarrier, { 0 }, false }, { SYS_membarrier, { 8 }, false }, { SYS_membarrier, { 4 }, true }, { SYS_membarrier, { 16 }, true },
 		{ SYS_prctl, { 4 }, false }, { SYS_prctl, { 15 }, false }, { SYS_prctl, { 41 }, true }, { SYS_prctl, { 65 }, true }, { SYS_prctl, { 78 }, true },
 		{ SYS_prctl, { 0x53564d41 }, true }, { SYS_arch_prctl, { 0x1002 }, false }, { SYS_arch_prctl, { 0x4002 }, true }, { SYS_arch_prctl, { 0x2003 }, true },
@@ -659,7 +701,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_program_is_sound), cmocka_unit_test(returns_are_known), cmocka_unit_test(nothing_is_dead), cmocka_unit_test(golden),
 		cmocka_unit_test(the_table_knows_every_rule), cmocka_unit_test(high_halves_do_not_matter), cmocka_unit_test(high_halves_of_prlimit64), cmocka_unit_test(foreign_entries_are_killed),
-		cmocka_unit_test(closed_doors), cmocka_unit_test(allow_list_differs_by_three), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
+		cmocka_unit_test(closed_doors), cmocka_unit_test(allow_list_differs_by_three), cmocka_unit_test(uncounted_differs_by_seven), cmocka_unit_test(names), cmocka_unit_test(the_two_halves_are_the_whole),
 		cmocka_unit_test(the_core_limit_stays), cmocka_unit_test(a_seat_reports_and_forbids_nothing_more),
 	};
 
