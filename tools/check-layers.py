@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "kernel", "jar", "keeper", "guest", "check", "store", "run", "session", "grade", "evolve", "api", "fleet", "cli"]
+LAYERS = ["base", "kernel", "jar", "keeper", "guest", "check", "store", "run", "session", "grade", "evolve", "api", "fleet", "cli", "bench"]
 # What kernel-facing code must never link: parsers of foreign bytes.
 FORBIDDEN = {"base": "jansson|libfyaml|sqlite3|openssl|curl|microhttpd",
              "kernel": "jansson|libfyaml|sqlite3|openssl|curl|microhttpd",

@@ -142,19 +142,19 @@ for line in iter(sys.stdin.readline, ""):
 
 @pytest.fixture(scope="module")
 def stage():
-    front = BELLJAR.parent / "belljar-front"
-    if not front.exists():
-        pytest.skip("belljar-front is not beside belljar: nothing can be put in belljar's place")
+    program = BELLJAR.parent / "belljar-bench"
+    if not program.exists():
+        pytest.skip("belljar-bench is not beside belljar: nothing can be put in belljar's place")
     folder = BASE / "stage"
     folder.mkdir(mode=0o755)
-    shutil.copy2(front, folder / "belljar-front")
+    shutil.copy2(program, folder / "belljar-bench")
     (folder / "belljar").write_text(PLAYED.format(real=str(BELLJAR)))
     (folder / "belljar").chmod(0o755)
     return folder
 
 
 def played(stage, play, *args):
-    p = subprocess.run([*as_user(TEST_USER), str(stage / "belljar-front"), *QUICK, "--json", *args], env=environment(TEST_USER, {"BELLJAR_PLAY": play}), cwd="/",
+    p = subprocess.run([*as_user(TEST_USER), str(stage / "belljar-bench"), *QUICK[1:], "--json", *args], env=environment(TEST_USER, {"BELLJAR_PLAY": play}), cwd="/",
                        stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds(120))
     return Completed(p.args, p.returncode, p.stdout, p.stderr, 0)
 

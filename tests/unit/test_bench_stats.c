@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "cli/bench_stats.h"
+#include "bench/stats.h"
 
 static double percentile(size_t n, double percent)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "belljar_config.h"
-#include "cli/bench.h"
+#include "bench/bench.h"
 #include "cli/cli.h"
 
 struct bench_cell *bench_cell(const struct bench *b, size_t job, size_t contender)
@@ -233,7 +233,7 @@ static void print_how(const struct bench *b)
 	printf("\nhow: contenders take turns, %llu rounds; x bare: the p50 of bare by theirs (above 1: faster); runs/s from turns of %.1f s in all with 1, 2, 8\n"
 	       "and 64 in flight, -: too slow for so many; belljar-batch: from the request line written to the result line read, over pipes;\n"
 	       "inside: the p50 as it says itself, from the line read to the result written (--times), which the figures below are about; CPU ms of one run, alone: %s\n",
-	       (unsigned long long)b->rounds, (double)b->milliseconds / 1000, by ? by : "not measured");
+	       (unsigned long long)b->opt.rounds, (double)b->opt.milliseconds / 1000, by ? by : "not measured");
 }
 
 static void print_soak(const struct bench *b)
@@ -434,8 +434,8 @@ json_t *bench_json(const struct bench *b)
 			    json_pack("{s:s, s:I, s:b}", "kernel", u.release, "cpus", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
 				      "root", geteuid() == 0));
 	json_object_set_new(o, "settings",
-			    json_pack("{s:b, s:I, s:f}", "quick", b->quick, "rounds", (json_int_t)b->rounds, "seconds",
-				      (double)b->milliseconds / 1000));
+			    json_pack("{s:b, s:I, s:f}", "quick", b->opt.quick, "rounds", (json_int_t)b->opt.rounds, "seconds",
+				      (double)b->opt.milliseconds / 1000));
 	json_object_set_new(o, "contenders", contenders_json(b));
 	json_object_set_new(o, "jobs", jobs_json(b));
 	json_object_set_new(o, "memory",

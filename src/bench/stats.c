@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Percentiles, ratios, verdicts and a table with aligned columns: the parts of a bench that touch nothing. */
-#include "cli/bench_stats.h"
+#include "bench/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

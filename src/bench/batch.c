@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #define COLD_MS	  200 /* the wait for a batch that was never warm */
 #define WARM_MS	  5000

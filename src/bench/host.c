@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cli/bench.h"
+#include "bench/bench.h"
 #include "keeper/spawn.h"
 #include "run/state.h"
 

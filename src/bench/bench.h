@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* belljar bench: what its parts know of each other. Jobs are rows, contenders are rows, figures are rows; a cell is one contender at one job. */
-#ifndef BELLJAR_CLI_BENCH_H
-#define BELLJAR_CLI_BENCH_H
+#ifndef BELLJAR_BENCH_H
+#define BELLJAR_BENCH_H
 
 #include <jansson.h>
 #include <signal.h>
@@ -12,7 +12,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/bench_stats.h"
+#include "bench/stats.h"
+#include "cli/bench_options.h"
 
 #define BENCH_WIDTHS	4     /* rows of bench_widths */
 #define BENCH_EIGHT	2     /* the one with 8 */
@@ -196,10 +197,8 @@ void bench_soak(const struct bench_contender *c, const struct bench_job *job, st
 /* ---- bench_report.c ---- */
 
 struct bench {
-	bool quick, json, colour;
-	const char *out; /* the object goes there too */
-	const char *only, *jobs_only;
-	uint64_t rounds, milliseconds, soak;
+	struct bench_options opt;
+	bool colour;
 	struct bench_host host;
 	struct bench_contender *contenders;
 	size_t contender_count;

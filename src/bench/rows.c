@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* belljar bench: the jobs, and how each contender is started. */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 const unsigned bench_widths[BENCH_WIDTHS] = { 1, 2, [BENCH_EIGHT] = 8, BENCH_WIDTH_MAX };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Percentiles, ratios, verdicts and a table with aligned columns: the parts of a bench that touch nothing. A value that is not known is NAN. */
-#ifndef BELLJAR_CLI_BENCH_STATS_H
-#define BELLJAR_CLI_BENCH_STATS_H
+#ifndef BELLJAR_BENCH_STATS_H
+#define BELLJAR_BENCH_STATS_H
 
 #include <stdbool.h>
 #include <stddef.h>
