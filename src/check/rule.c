@@ -29,11 +29,6 @@ enum check_language check_language_find(const char *name)
 	return strcmp(name, "node") == 0 ? CHECK_JAVASCRIPT : CHECK_NONE;
 }
 
-const char *check_language_name(enum check_language l)
-{
-	return language_names[l];
-}
-
 int rules_add_set(const struct check_set_row *set, struct err *e)
 {
 	if (own_set_count == SETS_MAX)

@@ -37,7 +37,6 @@ extern const struct check_set_row rule_sets_builtin[];
 enum check_language { CHECK_NONE, CHECK_PYTHON, CHECK_BASH, CHECK_JAVASCRIPT, CHECK_LANGUAGES };
 
 enum check_language check_language_find(const char *name);
-const char *check_language_name(enum check_language l);
 
 /* Adds a row (kept for the life of the process); one with an id that is there already replaces it. `file`: where it stands, or NULL. */
 int rules_add(const struct check_rule *rule, const char *file, struct err *e);

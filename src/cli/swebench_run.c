@@ -34,8 +34,6 @@ struct call {
 	struct strlist folders;
 	const char *repos; /* real path; NULL: none */
 	int out;
-	bool out_made;
-	json_t *rows; /* of --json */
 };
 
 /* ---- before the front is confined ---- */
@@ -143,7 +141,6 @@ static void call_done(struct call *c)
 	swe_instances_done(&c->instances);
 	swe_trees_close(&c->trees);
 	fd_close(&c->out);
-	json_decref(c->rows);
 }
 
 /* ---- the table ---- */

@@ -520,11 +520,6 @@ int swe_predictions_parse(struct swe_predictions *p, const struct swe_instances 
 	return 0;
 }
 
-bool swe_prediction_empty(const struct swe_prediction *p)
-{
-	return !p->patch || !p->patch_len;
-}
-
 void swe_predictions_done(struct swe_predictions *p)
 {
 	free(p->v);

@@ -60,8 +60,6 @@ void swe_instances_done(struct swe_instances *t);
 /* JSON lines, a list, or a mapping by instance id. One prediction for each instance and model: of several the last one counts, with a warning. */
 int swe_predictions_parse(struct swe_predictions *p, const struct swe_instances *t, const char *text, size_t len, const char *name, struct err *e);
 void swe_predictions_done(struct swe_predictions *p);
-/* A prediction with nothing in it, as the reference sees it: null or "". */
-bool swe_prediction_empty(const struct swe_prediction *p);
 
 /* A folder's name for a model: "/" is "__" as in the reference; whatever else could lead elsewhere is "_". */
 const char *swe_model_folder(const char *model, struct arena *a);

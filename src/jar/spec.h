@@ -64,7 +64,7 @@ static inline bool jar_is_layer(const struct jar_spec *s, uint32_t bind)
 	return s->layers >> bind & 1;
 }
 
-/* Guards that a host may not have. Those of JAR_REQUIRED refuse the run unless JAR_DEGRADED is set. */
+/* Guards that a host may not have. Landlock, the guarded loader and the core limit refuse the run unless JAR_DEGRADED is set. */
 enum jar_missing {
 	JAR_MISSING_LANDLOCK	  = 1 << 0,
 	JAR_MISSING_SCOPE	  = 1 << 1, /* Landlock before ABI 6: no signal and abstract socket scope */
@@ -80,7 +80,6 @@ enum jar_missing {
 	JAR_MISSING_DEVICES	  = 1 << 11, /* nodes in /dev are the host's inodes: locks and watches on them are seen by others */
 	JAR_MISSING_SOCKETS	  = 1 << 12, /* buffers of TCP sockets have the kernel's own bounds: only the number of sockets is the jar's */
 	JAR_MISSING_COUNT	  = 13,
-	JAR_REQUIRED		  = JAR_MISSING_LANDLOCK | JAR_MISSING_LOADER | JAR_MISSING_CORE,
 };
 
 extern const char *const jar_missing_names[JAR_MISSING_COUNT];

@@ -36,7 +36,7 @@
  * Theory of operation
  *
  * The front starts this program before it looks at anything foreign and talks to it over one socket. Each record is checked
- * against one table (length, number of descriptors, state); anything else ends the conversation, and with it the jar.
+ * against one table (length, number of descriptors); anything else ends the conversation, and with it the jar.
  *
  * The maker is started at once, before the first record: making namespaces and the template root takes as long as the
  * front needs to read its request.
