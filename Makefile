@@ -24,6 +24,10 @@ run: build
 test: build hooks
 	@tools/test.sh
 
+# For the inner loop, below two minutes: unit tests, and every verb once.
+check: build
+	@tools/test.sh --check
+
 # The same programs under AddressSanitizer and UBSan.
 asan: deps
 	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false
@@ -62,4 +66,4 @@ install: build
 clean:
 	rm -rf build build-hooks build-asan build-fuzz
 
-.PHONY: all build hooks deps run test asan test-v2 cheats fuzz bench soak lint format install clean
+.PHONY: all build hooks deps run check test asan test-v2 cheats fuzz bench soak lint format install clean

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests and ends with one count. Usage: test.sh [--asan | --v2]
+# Runs the tests and ends with one count. Usage: test.sh [--check | --asan | --v2]
 #   (no option)  unit tests; end to end and containment as root, containment again with warm jars; both again as an ordinary user, with and
 #                without subordinate ids
+#   --check      unit tests, and every verb once
 #   --asan       unit and most of end to end with the sanitized build, as root
 #   --v2         limits and containment inside a pure cgroup v2 machine
 set -u
@@ -75,6 +76,10 @@ case $mode in
 	group "containment, warm jars" env BELLJAR_TEST_WARM=1 /usr/bin/python3 -m pytest -p no:cacheprovider -q -rs tests/containment
 	rootless
 	;;
+--check)
+	unit build
+	group "every verb once" py tests/e2e/test_smoke.py
+	;;
 --asan)
 	export BELLJAR=$PWD/build-asan/belljar ASAN_OPTIONS=detect_leaks=0
 	unit build-asan
@@ -98,7 +103,7 @@ case $mode in
 		-k "test_verdicts or test_pv or mt_01 or mt_02 or mt_03 or mt_04 or mt_05 or mt_06 or in_a_few_slots or all_kinds or front_is_confined"
 	;;
 *)
-	echo "usage: test.sh [--asan | --v2]" >&2
+	echo "usage: test.sh [--check | --asan | --v2]" >&2
 	exit 2
 	;;
 esac

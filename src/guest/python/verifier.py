@@ -1384,6 +1384,18 @@ def text_of(b):
 DEFINED = re.compile(r"(?:def|class)\s+(\w+)")
 
 
+def whole_prompt(prompt):
+    """A prompt that ends in a function without a docstring is no program yet: its body is the completion."""
+    last = next((text for text in reversed(prompt.splitlines()) if text.strip()), "")
+    for end in ("", "\n" + last[:len(last) - len(last.lstrip())] + "    pass\n"):
+        try:
+            compile_once(prompt + end, "<given>")
+            return prompt + end
+        except (SyntaxError, ValueError):
+            pass
+    return prompt
+
+
 def given_names(code):
     """The functions and classes that a reference defines and whose names builtins have: what the tests mean by these names is the candidate's nevertheless."""
     if not any(hasattr(builtins, name) for name in DEFINED.findall(code)):
@@ -1396,7 +1408,7 @@ def given_names(code):
 
 
 def from_humaneval(task, line):
-    return {**task, "kind": "program", "trusted": [line["prompt"]], "test": line["test"], "entry_point": line["entry_point"], "check": "check"}
+    return {**task, "kind": "program", "trusted": [whole_prompt(line["prompt"])], "test": line["test"], "entry_point": line["entry_point"], "check": "check"}
 
 
 def from_mbpp(task, line):
