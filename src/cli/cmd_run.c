@@ -253,6 +253,8 @@ static int report(const struct result *res, const struct request *r)
 		warn_missing(res, r);
 		if (res->verdict.status == STATUS_ERROR || r->verbose)
 			result_print_findings(res, r, r->verbose, colour);
+		else
+			result_print_noted(res, r, colour);
 		result_print_line(res, r->verbose, colour);
 		for (const struct artifact *f = res->files.list; f; f = f->next)
 			if (f->refused)

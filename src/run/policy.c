@@ -32,10 +32,10 @@ static void check_one(const struct request *r, const struct check_rules *rules, 
 	out->broken = out->incomplete = false;
 	check_text(l, rules, &m, file, text, len, a, out);
 	if (out->incomplete)
-		check_add(out, "parse", r->policy == POLICY_ENFORCE, too_large, NULL, file, text, len, 0, 0, a);
+		check_add(out, "parse", policy_can_refuse(r), too_large, NULL, file, text, len, 0, 0, a);
 	/* Nobody asks the language about other files than the code. */
 	if (file && out->broken) {
-		check_add(out, "parse", r->policy == POLICY_ENFORCE, "this part was not understood, and so not checked", NULL, file, text, len, out->broken_at, out->broken_end, a);
+		check_add(out, "parse", policy_can_refuse(r), "this part was not understood, and so not checked", NULL, file, text, len, out->broken_at, out->broken_end, a);
 		out->broken = false;
 	}
 	out->broken = out->broken || broken;
@@ -73,6 +73,24 @@ static const char *read_source(const char *path, size_t *len, struct arena *a)
 	return text;
 }
 
+bool policy_can_refuse(const struct request *r)
+{
+	return r->policy == POLICY_ENFORCE || (r->policy != POLICY_OFF && (r->allow_modules.n || r->allow_modules_request.n || r->deny_modules.n || !r->allow_imports));
+}
+
+/* A list of modules is obeyed whatever the policy is; so are the reasons why it could not be compared with all imports. */
+static bool refuses(const struct request *r, const struct check_finding *f)
+{
+	static const char *const of_lists[] = { "module", "import", "parse", "encoding" };
+
+	if (!f->error || r->policy == POLICY_ENFORCE)
+		return f->error;
+	for (size_t i = 0; i < sizeof(of_lists) / sizeof(of_lists[0]); i++)
+		if (strcmp(f->rule, of_lists[i]) == 0)
+			return policy_can_refuse(r);
+	return false;
+}
+
 int policy_check(const struct request *r, struct arena *a, struct check_result *out, struct err *e)
 {
 	const struct check_rules *rules;
@@ -97,7 +115,7 @@ int policy_check(const struct request *r, struct arena *a, struct check_result *
 		if (looked++ < FILES_MAX && f->source)
 			text = read_source(f->source, &len, a);
 		if (looked > FILES_MAX || !text)
-			check_add(out, "parse", r->policy == POLICY_ENFORCE, looked > FILES_MAX ? too_many : not_read, NULL, f->path, "", 0, 0, 0, a);
+			check_add(out, "parse", policy_can_refuse(r), looked > FILES_MAX ? too_many : not_read, NULL, f->path, "", 0, 0, 0, a);
 		else
 			check_one(r, rules, fl, f->path, text, len, a, out);
 		if (looked > FILES_MAX)
@@ -116,15 +134,25 @@ void policy_add_parse(const struct request *r, struct arena *a, struct check_res
 int policy_decide(const struct request *r, const struct check_result *c, struct err *e)
 {
 	const struct check_finding *first = NULL;
+	size_t errors = r->policy == POLICY_ENFORCE ? c->errors : 0;
 
-	if (r->policy != POLICY_ENFORCE || !c->errors)
+	if (!policy_can_refuse(r))
 		return 0;
-	for (size_t i = 0; i < c->count && !first; i++)
-		if (c->list[i].error)
-			first = &c->list[i];
-	err_set(e, ERR_DENIED, "the static check refuses it (%zu violations)", c->errors);
+	for (size_t i = 0; i < c->count; i++) {
+		if (!refuses(r, &c->list[i]))
+			continue;
+		first = first ? first : &c->list[i];
+		errors += r->policy != POLICY_ENFORCE;
+	}
+	/* The list of findings has a bound: what is not in it may be of a denied module. */
+	if (r->policy != POLICY_ENFORCE && c->total > c->count)
+		errors++;
+	if (!errors)
+		return 0;
+	err_set(e, ERR_DENIED, "the static check refuses it (%zu violations)", errors);
 	if (first)
 		err_set(e, ERR_DENIED, "the static check refuses it: %s line %u, column %u: %s (%s)%s", first->file ? first->file : r->code_name ? r->code_name : "code",
-			first->line, first->column, first->message, first->rule, c->errors > 1 ? ", and more" : "");
-	return err_hint(e, "belljar check shows all; --policy warn records what is found and runs it");
+			first->line, first->column, first->message, first->rule, errors > 1 ? ", and more" : "");
+	return err_hint(e, r->policy == POLICY_ENFORCE ? "belljar check shows all; --policy warn records what is found and runs it"
+						       : "belljar check shows all; leave out the list of modules to run it");
 }

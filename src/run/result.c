@@ -539,6 +539,23 @@ static void print_caret(const char *text, uint32_t before, uint32_t length, cons
 	fprintf(stderr, "%s\n", off);
 }
 
+static void print_finding(const struct check_finding *f, const struct request *req, const char *word, const char *shade, const char *dim, const char *off)
+{
+	print_text(f->file ? f->file : req->file && strcmp(req->file, "-") != 0 ? req->file : req->code_name ? req->code_name : "code");
+	fprintf(stderr, ":%u:%u: %s%s%s: ", f->line, f->column, shade, word, off);
+	print_text(f->message);
+	fprintf(stderr, " %s[%s]%s\n", dim, f->rule, off);
+}
+
+void result_print_noted(const struct result *r, const struct request *req, bool colour)
+{
+	const char *dim = colour ? "\033[2m" : "", *off = colour ? "\033[0m" : "";
+
+	for (size_t i = 0; i < r->check.count; i++)
+		if (r->check.list[i].error)
+			print_finding(&r->check.list[i], req, "warning", "", dim, off);
+}
+
 void result_print_findings(const struct result *r, const struct request *req, bool warnings, bool colour)
 {
 	const char *red = colour ? "\033[31m" : "", *dim = colour ? "\033[2m" : "", *off = colour ? "\033[0m" : "";
@@ -551,10 +568,7 @@ void result_print_findings(const struct result *r, const struct request *req, bo
 
 		if (!f->error && !warnings)
 			continue;
-		print_text(f->file ? f->file : req->file && strcmp(req->file, "-") != 0 ? req->file : req->code_name ? req->code_name : "code");
-		fprintf(stderr, ":%u:%u: %s%s%s: ", f->line, f->column, f->error ? red : "", f->error ? "error" : "warning", off);
-		print_text(f->message);
-		fprintf(stderr, " %s[%s]%s\n", dim, f->rule, off);
+		print_finding(f, req, f->error ? "error" : "warning", f->error ? red : "", dim, off);
 		print_caret(f->text, f->caret, f->caret_len, red, off);
 		if (f->why)
 			fprintf(stderr, "    %swhy: %s%s\n", dim, f->why, off);

@@ -814,7 +814,7 @@ static void after_syntax(struct run *x)
 		finish(x);
 		return;
 	}
-	if (x->req->policy == POLICY_ENFORCE && res->check.broken) {
+	if (policy_can_refuse(x->req) && res->check.broken) {
 		policy_add_parse(x->req, x->arena, &res->check);
 		policy_decide(x->req, &res->check, &e);
 		give_up(x, &e);
@@ -1229,7 +1229,7 @@ static int prepare(struct run *x, struct err *e)
 {
 	int rc = log_dir(&x->log_dir, e);
 
-	if (rc == 0 && !x->req->syntax_only && x->req->policy == POLICY_WARN) {
+	if (rc == 0 && !x->req->syntax_only && x->req->policy == POLICY_WARN && !policy_can_refuse(x->req)) {
 		rc = rules_of(x->req->rules, e) ? 0 : -1;
 		x->unchecked = rc == 0;
 	} else if (rc == 0 && !x->req->syntax_only) {

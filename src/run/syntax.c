@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "run/policy.h"
 
 #define STDERR_MAX 65536 /* what an interpreter says of a wrong file is shorter */
 #define TEXT_SHOWN 160
@@ -26,7 +27,7 @@ bool syntax_is_first(const struct request *r, const struct result *res)
 	if (!r->lang || !r->lang->syntax)
 		return false;
 	/* Refused it will be in any case; the question is only for what. */
-	return is_bash(r) || r->syntax_only || (r->policy == POLICY_ENFORCE && res->check.broken);
+	return is_bash(r) || r->syntax_only || (policy_can_refuse(r) && res->check.broken);
 }
 
 bool syntax_is_likely(const struct request *r, const struct step_result *run)

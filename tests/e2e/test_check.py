@@ -256,7 +256,7 @@ def test_warn_records_and_runs():
     assert c["stdout"] == "ran\n" and c["stderr"] == ""
     assert [(v["rule"], v["line"], v["column"]) for v in c["violations"]] == [("py-shell", 3, 1)]
     plain = run("run", "-c", SHELL)
-    assert plain.out == b"ran\n" and plain.err == b""
+    assert plain.out == b"ran\n" and plain.err.count(b"\n") == 1 and b"main.py:3:1: warning: runs a shell command [py-shell]" in plain.err
     assert "py-shell" in run("run", "-v", "-c", SHELL).stderr
 
 
@@ -284,8 +284,27 @@ def test_warnings_do_not_refuse_but_strict_does():
     (["--allow-modules", "math"], "import json", "error/policy"), (["--allow-modules", "os.path"], "from os import path", "completed/exited"), (["--allow-modules", "os.path"], "from os import getcwd", "error/policy"),
     (["--deny-modules", "json"], "import json.decoder", "error/policy"), (["--deny-modules", "json"], "import jsonschema_not", "completed/exited"), (["--deny-modules", "json"], "x = '__import__(json)'", "completed/exited"),
 ])
-def test_modules(opts, code, verdict):
-    assert python(code, "--policy", "enforce", *opts).verdict == verdict
+@pytest.mark.parametrize("policy", ["warn", "enforce"])
+def test_modules(opts, code, verdict, policy):
+    """A list is obeyed under every policy."""
+    assert python(code, "--policy", policy, *opts).verdict == verdict
+
+
+def test_a_list_refuses_nothing_else():
+    c = python("import os\nos.system('true')\nprint('ran')", "--deny-modules", "json").ok()
+    assert c["stdout"] == "ran\n" and [v["rule"] for v in c["violations"]] == ["py-shell"]
+
+
+@pytest.mark.parametrize("code", ["import sys\n" * 3000 + "import json", "# -*- coding: unicode_escape -*-\nimport json", "__import__('js' + input())"])
+def test_a_list_is_not_dodged(code):
+    assert python(code, "--deny-modules", "json").verdict == "error/policy"
+
+
+def test_warn_prints_a_line_for_each_finding():
+    code = "import os\nos.system('true'); os.popen('true').read()\nprint(1)"
+    c = run("run", "-c", code)
+    assert c.rc == 0 and [line for line in c.err.decode().splitlines() if "[py-shell]" in line] and c.err.count(b"warning:") == 2, c.err
+    assert run("run", "--quiet", "-c", code).err == b"" and run("run", "--policy", "off", "-c", code).err == b""
 
 
 def test_a_list_that_nobody_would_look_at_is_refused():
