@@ -88,8 +88,8 @@ int cmd_kill(int argc, char **argv)
 	if (cli_parse(&cmd_kill_opts, argc, argv, NULL, &rest, &a, &status))
 		return status;
 	if (!rest.words.n) {
-		err_set(&e, ERR_USAGE, "whose end?");
-		err_hint(&e, "belljar kill ID; 'belljar ps' lists them");
+		err_set(&e, ERR_USAGE, "kill needs an execution id");
+		err_hint(&e, "belljar kill ID; 'belljar ps' lists the runs that are alive");
 		status = cli_error(&e);
 	}
 	for (size_t i = 0; i < rest.words.n; i++)

@@ -91,6 +91,22 @@ static int prepare(struct test_options *o, struct function_test *t, const struct
 
 /* ---- output ---- */
 
+/* A solution without cases was run as a program: what it printed is all there is to see. */
+static void print_program(json_t *result, struct arena *a)
+{
+	static const char *const streams[] = { "stdout", "stderr" };
+
+	for (int i = 0; i < 2; i++) {
+		const char *text = report_text(result, streams[i], a);
+
+		for (size_t n; *text; text += n + (text[n] == '\n')) {
+			n = strcspn(text, "\n");
+			cli_print_safe_to(stdout, "%s%s\n", arena_fmt(a, "%.*s", (int)n, text), "");
+		}
+	}
+	printf("no cases: it ran as a program and exited with %lld\n", json_integer_value(json_object_get(result, "exit_code")));
+}
+
 static void print_table(json_t *result, bool colour)
 {
 	struct arena a = { 0 };
@@ -111,6 +127,11 @@ static void print_table(json_t *result, bool colour)
 		cli_print_safe_to(stdout, "%s: %s\n", report_text(result, "reason", &a), report_text(result, "error", &a));
 	json_array_foreach(json_object_get(result, "warnings"), i, row) {
 		cli_print_safe_to(stdout, "warning: %s%s\n", json_string_value(row), "");
+	}
+	if (!json_array_size(json_object_get(result, "test_results")) && !json_is_null(json_object_get(result, "exit_code"))) {
+		print_program(result, &a);
+		arena_free(&a);
+		return;
 	}
 	printf("%lld of %lld passed, score %.4g\n", json_integer_value(json_object_get(result, "passed")), json_integer_value(json_object_get(result, "total")),
 	       json_real_value(json_object_get(result, "score")));

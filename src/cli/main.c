@@ -38,7 +38,7 @@ static void print_help(void)
 	printf("belljar runs code that nobody has read yet: isolated, limited, watched.\n\nusage: belljar COMMAND [OPTIONS]\n\ncommands:\n");
 	for (size_t i = 0; i < COMMANDS; i++)
 		printf("  %-11s %s\n", commands[i].opts->name, commands[i].opts->summary);
-	printf("\n'belljar COMMAND --help' shows a command's options; 'belljar --version' the version.\n");
+	printf("\n'belljar help COMMAND' shows a command's options; 'belljar version' the version.\n");
 }
 
 /* "## option" lines for scdoc: the man page comes from the same rows as --help. */
@@ -86,11 +86,19 @@ int main(int argc, char **argv)
 	fd_fill_stdio();
 	hook_init();
 	signal(SIGPIPE, SIG_IGN);
+	if (argc > 2 && strcmp(argv[1], "help") == 0) {
+		for (size_t i = 0; i < COMMANDS; i++)
+			if (strcmp(argv[2], commands[i].opts->name) == 0) {
+				opt_help(commands[i].opts, stdout);
+				return 0;
+			}
+		return unknown_command(argv[2]);
+	}
 	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		print_help();
 		return argc < 2 ? 2 : 0;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("belljar %s\n", BELLJAR_VERSION);
 		return 0;
 	}

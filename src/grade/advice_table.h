@@ -230,7 +230,7 @@ static const struct advice_row advice_rows[] = {
 	{ NULL, "signal|crashed", "SIGPIPE", POOL_NONE, "it wrote to a pipe that nobody reads any more (SIGPIPE)" },
 	{ NULL, "signal|crashed", "SIGKILL", POOL_NONE, "a process in the jar sent SIGKILL to it: no kill calls" },
 	{ NULL, "signal|crashed", "SIGXFSZ", POOL_NONE, "a file grew past its limit: write less" },
-	{ NULL, "signal|crashed", "{}", POOL_NONE, "it was ended by {1}, sent by itself or another process in the jar" },
+	{ NULL, "signal|crashed", "{}", POOL_NONE, "it was ended by {1}" },
 	{ NULL, "crashed", NULL, POOL_NONE, "the process died during the call: too deep recursion in native code, ctypes, or something that ends the process" },
 	{ NULL, "exited", "127", POOL_NONE, "exit status 127: a command was not found; mind the spelling, the jar has only the host's /usr" },
 	{ NULL, "exited", "126", POOL_NONE, "exit status 126: a file could not be executed; chmod +x it, or name its interpreter" },

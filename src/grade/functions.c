@@ -282,8 +282,9 @@ json_t *function_result(const struct grade_outcome *o, struct err *e)
 	out = json_object();
 	rows = all_rows(json_object_get(report, "results"), o->oom_kills, &t);
 	loaded = !json_object_get(report, "load") && !json_object_get(report, "gone") && json_array_size(rows);
-	set(out, "success", json_boolean(loaded));
+	set(out, "success", json_boolean(t.total && t.passed == t.total && loaded));
 	set(out, "all_passed", json_boolean(t.total && t.passed == t.total && loaded));
+	set(out, "loaded", json_boolean(loaded));
 	set(out, "score", json_real(t.weight > 0 ? t.earned / t.weight : 0));
 	set(out, "exit_code", loaded ? json_integer(0) : json_object_get(report, "load") ? json_integer(1) : NULL);
 	move(out, "stdout", report, "load_out");
@@ -328,6 +329,7 @@ json_t *function_program_result(const struct result *r, bool has_function)
 
 	set(out, "success", json_boolean(good && !has_function));
 	set(out, "all_passed", json_false());
+	set(out, "loaded", json_boolean(good));
 	set(out, "score", json_real(0));
 	set(out, "exit_code", v->exited ? json_integer(v->exit_code) : NULL);
 	set(out, "stdout", view(&r->run, 0));

@@ -307,16 +307,42 @@ static int enter_close_feed(void *p, struct err *e)
 	return 0;
 }
 
+static int open_cwd(const char *path)
+{
+	return sys_openat2(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0, RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
+}
+
+/* With the guest's own rights: all others are given away. What is there already, or cannot be made, shows when it is opened. */
+static void make_folders(const char *path)
+{
+	char part[4096];
+
+	for (size_t i = 1; path[i - 1] && i < sizeof(part); i++) {
+		if (path[i] && path[i] != '/')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return;
+	}
+}
+
 static int enter_cwd(void *p, struct err *e)
 {
 	struct enter_ctx *c = p;
-	auto_close int dir = sys_openat2(AT_FDCWD, c->plan.cwd, O_PATH | O_DIRECTORY, 0,
-					 RESOLVE_NO_MAGICLINKS | RESOLVE_IN_ROOT);
+	auto_close int dir = open_cwd(c->plan.cwd);
+	int error;
 
+	if (dir < 0 && errno == ENOENT) {
+		make_folders(c->plan.cwd);
+		error = errno;
+		dir = open_cwd(c->plan.cwd);
+		errno = dir < 0 && errno == ENOENT ? error : errno;
+	}
 	if (dir < 0 || fchdir(dir) < 0) {
 		err_sys(e, "enter the working directory '%.100s'", c->plan.cwd);
 		e->kind = ERR_INPUT;
-		return err_hint(e, "--workdir must be a folder that exists in the jar, like /workspace/src");
+		return err_hint(e, "a folder that is not there is made, but only below /workspace, /tmp and /home/guest");
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/parse.h"
 #include "run/rules.h"
 #include "run/yaml.h"
 #include "store/store.h"
@@ -157,6 +158,14 @@ static int set_section(struct config *c, enum config_source from, const struct c
 	return 0;
 }
 
+static const char *unknown_setting(const char *key, struct arena *a)
+{
+	for (const struct opt *o = request_opts; o->name; o++)
+		if (o->flags & OPT_CONFIG && parse_is_near(key, o->name))
+			return arena_fmt(a, "is not a setting; did you mean '%s'?", o->name);
+	return "is not a setting";
+}
+
 /* A list takes the place of that of the file before. A project's is kept apart: it narrows. */
 static int set_list(const struct opt *o, struct request *r, enum config_source from, const char *path, struct fy_node *value, struct arena *a,
 		    struct err *e)
@@ -211,7 +220,7 @@ static int set_key(struct config *c, struct request *r, enum config_source from,
 		return 0;
 	}
 	if (!o || !(o->flags & OPT_CONFIG))
-		return bad(e, path, key, from == CONFIG_PROJECT ? "cannot be set by a project's file" : "is not a setting");
+		return bad(e, path, key, o && from == CONFIG_PROJECT ? "cannot be set by a project's file" : unknown_setting(key, a));
 	if (o->kind == OPT_LIST) {
 		if (set_list(o, r, from, path, value, a, e) < 0)
 			return -1;

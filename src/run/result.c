@@ -598,6 +598,8 @@ void result_print_line(const struct result *r, bool always, bool colour)
 			verdict_reason_name(v->reason), off, v->error, v->hint[0] ? "; " : "", dim, v->hint, off);
 	else if (v->limits_hit)
 		fprintf(stderr, "belljar: %s%s%s\n", dim, v->hint, off);
+	else if (v->signal && !always)
+		fprintf(stderr, "belljar: %s\n", v->error);
 	else if (always)
 		fprintf(stderr, "belljar: completed (%s): %s %d, %.3f s, %.3f s CPU, %.1f MB\n", verdict_reason_name(v->reason),
 			v->exited ? "exit code" : "signal", v->exited ? v->exit_code : v->signal,

@@ -43,14 +43,38 @@ static const struct {
 	[JAR_ENDED_OUTSIDE]   = { STATUS_KILLED, REASON_CANCELLED, 0, 128 + SIGKILL },
 };
 
+/* What a signal usually means. The wait status does not say whether the kernel sent it for a fault, or a process of the jar did. */
+static const char *signal_means(int signal)
+{
+	static const struct {
+		int signal;
+		const char *means;
+	} rows[] = {
+		{ SIGSEGV, "it used memory that it does not have (a crash)" },
+		{ SIGBUS, "it used a part of a mapped file that is not there, or misaligned memory (a crash)" },
+		{ SIGILL, "it executed an invalid instruction (a crash)" },
+		{ SIGFPE, "it divided an integer by zero, or made a similar mistake (a crash)" },
+		{ SIGABRT, "it gave up by abort(), as after a failed assertion" },
+		{ SIGSYS, "it made a system call that is forbidden" },
+		{ SIGTRAP, "it hit a breakpoint" },
+		{ SIGXFSZ, "it made a file too large" },
+		{ SIGXCPU, "it used up its CPU time" },
+		{ SIGPIPE, "it wrote to a pipe that no process reads" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].signal == signal)
+			return rows[i].means;
+	return "a process in the jar sent it";
+}
+
 static void explain_itself(struct verdict *v, const struct jar_evidence *ev)
 {
 	const char *name;
 
 	if (v->signal) {
 		name = sigabbrev_np(v->signal);
-		snprintf(v->error, sizeof(v->error), "the program was ended by signal %d (SIG%s), sent by itself or another process in the jar",
-			 v->signal, name ? name : "?");
+		snprintf(v->error, sizeof(v->error), "the program was ended by signal %d (SIG%s): %s", v->signal, name ? name : "?", signal_means(v->signal));
 	}
 	(void)ev;
 }
@@ -189,8 +213,8 @@ void verdict_error(struct verdict *v, const struct err *e)
 	v->exit_status = i->exit_status ? i->exit_status : 125;
 	if (v->reason == REASON_EXITED)
 		v->reason = REASON_INTERNAL;
-	/* A policy that forbids is no step that failed. */
-	if (e->step[0] && e->kind != ERR_DENIED)
+	/* A policy that forbids, and a request that asks for what cannot be, are no steps that failed. */
+	if (e->step[0] && e->kind != ERR_DENIED && e->kind != ERR_INPUT)
 		snprintf(v->error, sizeof(v->error), "%s: %.*s", e->step, (int)sizeof(v->error) - 40, e->msg);
 	else
 		snprintf(v->error, sizeof(v->error), "%s", e->msg);

@@ -114,7 +114,7 @@ def test_every_verdict(grade, mode, cold):
                  ({"args": ["sleep"], "timeout_s": 0.2}, "timeout"), ({"args": ["value", 5], "expected": 5}, None)]
     r = grade(VERDICTS, [c for c, _ in rows], *{"forked": [], "cold": cold, "shared": ["--shared"]}[mode], "-m", "128M")
     assert reasons(r) == [w for _, w in rows]
-    assert r["total"] == len(rows) and r["passed"] == sum(w is None for _, w in rows) and r["success"] and not r["all_passed"]
+    assert r["total"] == len(rows) and r["passed"] == sum(w is None for _, w in rows) and r["loaded"] and not r["success"] and not r["all_passed"]
     assert r["test_results"][0]["stdout"] == "called value\n"
     name = next(x for x in r["test_results"] if x["input"]["args"] == "['name']")
     assert "undefined_name" in name["exception"]["near"] and name["exception"]["line"] == 28

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a new user sees in the first hour: messages, small conveniences, and no silence where something went wrong."""
+import json
+
+import pytest
+from harness import jar, need_batch, python, run
+
+CRASHES = {"SIGSEGV": "import ctypes; ctypes.string_at(8)", "SIGABRT": "import os; os.abort()", "SIGFPE": "import os; os.kill(os.getpid(), 8)"}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_a_crash_is_told(name):
+    c = run("run", "--policy", "off", "-c", CRASHES[name])
+    assert c.rc > 128 and c.err.count(b"\n") == 1 and name.encode() in c.err and b"sent by itself" not in c.err
+    assert run("run", "--quiet", "-c", CRASHES[name]).err == b""
+
+
+@pytest.mark.parametrize("folder", ["/workspace/a/b/c", "/tmp/new", "/home/guest/x", "/workspace"])
+def test_a_working_directory_is_made(folder):
+    c = python("import os; print(os.getcwd(), os.stat('.').st_uid == os.getuid()); open('f', 'w')", "--workdir", folder).ok()
+    assert c["stdout"] == f"{folder} True\n"
+
+
+def test_a_working_directory_is_made_in_a_warm_jar():
+    need_batch()
+    c = run("batch", "-", input=b'{"code": "import os; print(os.getcwd())", "workdir": "/workspace/a/b"}\n')
+    assert json.loads(c.out)["stdout"] == "/workspace/a/b\n"
+
+
+@pytest.mark.parametrize("folder", ["/usr/none", "/etc/none/deep", "/none"])
+def test_a_working_directory_that_cannot_be_made(folder):
+    c = jar("--workdir", folder, "-c", "print(1)")
+    assert c.rc == 125 and c["status"] == "error" and folder in c["error"] and "guest-" not in c["error"] and "/workspace" in c["hint"]
+
+
+def test_a_working_directory_through_a_file():
+    c = jar("--workdir", "/etc/passwd/x", "-c", "print(1)")
+    assert c.rc == 125 and "guest-" not in c["error"]
+
+
+def test_kill_says_what_it_needs():
+    c = run("kill")
+    assert c.rc == 2 and b"execution id" in c.err
+
+
+def test_help_and_version():
+    assert run("version").out == run("--version").out
+    assert run("help", "run").out == run("run", "--help").out
+    c = run("help", "rnu")
+    assert c.rc == 2 and b"run" in c.err
+
+
+def test_a_wrong_setting_names_the_right_one(box):
+    (box / ".belljar.yaml").write_text("memry: 5M\n")
+    c = run("run", "-c", "print(1)", cwd=box)
+    assert c.rc == 125 and b"did you mean 'memory'" in c.err and b"cannot be set" not in c.err
+
+
+def test_success_means_that_all_passed(put):
+    s, cases = put("s.py", "def f(x): return x\n"), put("c.json", '[{"args": [1], "expected": 2}]')
+    r = json.loads(run("test", s, "--func", "f", "--cases", cases, "--json").out)
+    assert (r["success"], r["all_passed"], r["loaded"]) == (False, False, True)
+    r = json.loads(run("test", s, "--func", "f", "--cases", put("d.json", '[{"args": [1], "expected": 1}]'), "--json").out)
+    assert (r["success"], r["all_passed"], r["loaded"]) == (True, True, True)
+
+
+def test_a_program_without_cases_shows_its_output(put):
+    c = run("test", put("s.py", "print('hello')\nassert 1 == 2, 'not so'\n"))
+    assert c.rc == 1 and b"hello" in c.out and b"AssertionError: not so" in c.out and b"of 0" not in c.out
+    c = run("test", put("t.py", "print('hello \\x1b[31m')\n"))
+    assert c.rc == 0 and b"hello" in c.out and b"\x1b" not in c.out
+
+
+def test_a_syntax_error_has_its_place(put):
+    c = run("test", put("s.py", "x = 1\ndef f(:\n"))
+    assert c.rc == 1 and b"line 2, column 7" in c.out
