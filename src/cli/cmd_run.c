@@ -262,6 +262,9 @@ static int report(const struct result *res, const struct request *r)
 					       f->refused);
 			else if (f->review && !f->unchanged && (r->workspace || r->out_dir))
 				cli_print_safe("belljar: look before you use it: %s runs by itself on a host\n", f->path, NULL);
+		for (size_t i = 0; i < r->get.n && res->run.there; i++)
+			if (result_got_nothing(res, r, i))
+				cli_print_safe("belljar: nothing in the jar matches --get %s%s\n", r->get.v[i], "");
 		if (res->files.incomplete && r->workspace)
 			fprintf(stderr, "belljar: not everything could be brought back: no deleted file was removed from the workspace\n");
 	}

@@ -52,19 +52,19 @@ static int lose(struct walk *w, const char *why)
 	return refuse(w, why);
 }
 
+bool export_matches(const char *glob, const char *path)
+{
+	/* Relative patterns are about the workspace, absolute ones about the other places. */
+	if ((glob[0] == '/') != (path[0] == '/'))
+		return false;
+	return strcmp(glob, "**") == 0 || fnmatch(glob, path, FNM_PATHNAME | FNM_LEADING_DIR) == 0;
+}
+
 static bool wanted(const struct walk *w)
 {
-	for (uint32_t i = 0; i < w->req->count; i++) {
-		const char *g = w->req->globs[i];
-
-		/* Relative patterns are about the workspace, absolute ones about the other places. */
-		if ((g[0] == '/') != (w->path[0] == '/'))
-			continue;
-		if (strcmp(g, "**") == 0)
+	for (uint32_t i = 0; i < w->req->count; i++)
+		if (export_matches(w->req->globs[i], w->path))
 			return true;
-		if (fnmatch(g, w->path, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
-			return true;
-	}
 	return false;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BELLJAR_JAR_EXPORT_H
 #define BELLJAR_JAR_EXPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -19,6 +20,8 @@ struct export_req {
 	char globs[JAR_GLOBS_MAX][JAR_PATH_MAX];
 };
 
+/* Whether a path in the jar (relative to /workspace, or absolute) is one that a pattern wants. */
+bool export_matches(const char *glob, const char *path);
 /* Writes records (feed.h) for everything that matches, then FEED_END. Only regular files are read; a symlink is told, never followed; all
  * else is FEED_REFUSED. Runs in the maker, which may read the guest's files whatever their mode. */
 int export_write(int data, const struct export_req *req, int out, struct err *e);

@@ -739,6 +739,11 @@ int request_audit(const struct request *r, enum request_audit *out, struct err *
 	return err_set(e, ERR_USAGE, "--audit: '%.40s' is none of required, best-effort, off", r->audit);
 }
 
+const char *request_get_pattern(const struct request *r, size_t i)
+{
+	return strncmp(r->get.v[i], "/workspace/", 11) == 0 ? r->get.v[i] + 11 : r->get.v[i];
+}
+
 int request_resolve(struct request *r, struct arena *a, struct err *e)
 {
 	if (r->code && !r->code_len)

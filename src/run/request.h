@@ -127,6 +127,8 @@ int request_programs(struct request *r, const struct language *lang, struct aren
 int request_read_file(const char *path, const char **out, size_t *len, struct arena *a, struct err *e);
 /* A request that begins as a copy of another, whose lists it can add to on its own. */
 void request_copy(struct request *dst, const struct request *src);
+/* A pattern of `get` as the jar knows it: relative to /workspace, or absolute. */
+const char *request_get_pattern(const struct request *r, size_t i);
 /* Checks what single rows cannot, finds the language, loads the code. After this only the jar can say no. */
 int request_resolve(struct request *r, struct arena *a, struct err *e);
 

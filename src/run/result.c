@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/json_out.h"
 #include "base/utf8.h"
+#include "jar/export.h"
 #include "kernel/cgroup.h"
 #include "run/state.h"
 
@@ -240,6 +241,33 @@ static void put_step(struct json_out *o, const struct step_result *s)
 	put_u64(o, "oom_kills", ev->cg.oom_kills);
 }
 
+bool result_got_nothing(const struct result *r, const struct request *req, size_t i)
+{
+	const char *glob = request_get_pattern(req, i);
+
+	for (const struct artifact *f = r->files.list; f; f = f->next)
+		if (export_matches(glob, f->path))
+			return false;
+	return true;
+}
+
+/* Patterns of `get` that matched nothing. */
+static void put_missing(struct json_out *o, const struct result *r, const struct request *req)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < req->get.n; i++) {
+		if (!result_got_nothing(r, req, i))
+			continue;
+		if (!any)
+			json_out_open(o, "missing", '[');
+		any = true;
+		put_text(o, NULL, req->get.v[i]);
+	}
+	if (any)
+		json_out_close(o, ']');
+}
+
 static void put_files(struct json_out *o, const struct result *r)
 {
 	char mode[16];
@@ -348,6 +376,8 @@ static int put_result(struct json_out *o, const struct result *r, const struct r
 	if (r->syntax.there)
 		result_put_syntax(o, &r->syntax);
 	put_files(o, r);
+	if (r->run.there)
+		put_missing(o, r, req);
 	if (r->files.incomplete)
 		json_out_bool(o, "files_incomplete", true);
 	if (req->workspace)

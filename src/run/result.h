@@ -70,6 +70,8 @@ char *result_to_json(const struct result *r, const struct request *req);
 /* The fields `violations`, what the check found, and `syntax`, where it is wrong (null when it is not). */
 void result_put_violations(struct json_out *o, const struct check_result *c);
 void result_put_syntax(struct json_out *o, const struct syntax_report *s);
+/* Whether pattern `i` of `get` matched nothing in the jar. */
+bool result_got_nothing(const struct result *r, const struct request *req, size_t i);
 /* One line for each finding of severity error of a run that went on (policy `warn`). */
 void result_print_noted(const struct result *r, const struct request *req, bool colour);
 /* What the check found, or where the syntax is wrong: each with its line and a caret, on stderr. */

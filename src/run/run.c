@@ -841,13 +841,8 @@ static void begin_export(struct run *x)
 	req.total_max_bytes = r->limits.disk_bytes * 2;
 	if (r->workspace)
 		snprintf(req.globs[req.count++], JAR_PATH_MAX, "**");
-	for (size_t i = 0; i < r->get.n && req.count < JAR_GLOBS_MAX; i++) {
-		const char *g = r->get.v[i];
-
-		if (strncmp(g, "/workspace/", 11) == 0)
-			g += 11;
-		snprintf(req.globs[req.count++], JAR_PATH_MAX, "%s", g);
-	}
+	for (size_t i = 0; i < r->get.n && req.count < JAR_GLOBS_MAX; i++)
+		snprintf(req.globs[req.count++], JAR_PATH_MAX, "%s", request_get_pattern(r, i));
 	files->out = x->target;
 	files->workspace = r->workspace != NULL;
 	files->keep_bytes = r->keep_bytes;

@@ -38,6 +38,15 @@ def test_a_working_directory_through_a_file():
     assert c.rc == 125 and "guest-" not in c["error"]
 
 
+def test_a_file_that_is_not_there_is_told(box):
+    code = "open('a.txt', 'w').write('x')"
+    c = jar("-c", code, "--get", "a.txt", "--get", "/workspace/no*.txt", "--get", "/tmp/none", "--out", box / "out")
+    assert c["missing"] == ["/workspace/no*.txt", "/tmp/none"] and [f["path"] for f in c["files"]] == ["a.txt"]
+    c = run("run", "-c", code, "--get", "none", "--out", box / "two")
+    assert c.rc == 0 and b"nothing in the jar matches --get none" in c.err
+    assert "missing" not in jar("-c", code, "--get", "a.txt", "--out", box / "three").result
+
+
 def test_kill_says_what_it_needs():
     c = run("kill")
     assert c.rc == 2 and b"execution id" in c.err
