@@ -110,6 +110,17 @@ static int resolve(struct request *r, const struct config *c, const struct opt_r
 	return config_allows(c, r, e);
 }
 
+/* What is piped into belljar is for the program, as with any other command, unless the code or the request comes that way. A terminal stays the caller's. */
+static void take_stdin(struct request *r)
+{
+	struct stat st;
+
+	if (r->stdin_path || r->stdin_data || (r->file && strcmp(r->file, "-") == 0) || (r->request_path && strcmp(r->request_path, "-") == 0))
+		return;
+	if (fstat(0, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+		r->stdin_path = "-";
+}
+
 static json_t *json_list(const struct strlist *l)
 {
 	json_t *a = json_array();
@@ -447,6 +458,7 @@ int cmd_run(int argc, char **argv)
 		status = report_error(&e, &req, &res, req.dry_run ? NULL : &audit);
 		goto out;
 	}
+	take_stdin(&req);
 	if (req.dry_run) {
 		status = print_plan(&req, &arena);
 		goto out;

@@ -342,7 +342,7 @@ static int enter_cwd(void *p, struct err *e)
 	if (dir < 0 || fchdir(dir) < 0) {
 		err_sys(e, "enter the working directory '%.100s'", c->plan.cwd);
 		e->kind = ERR_INPUT;
-		return err_hint(e, "a folder that is not there is made, but only below /workspace, /tmp and /home/guest");
+		return err_hint(e, "--workdir: a folder that is not there is made, but only below /workspace, /tmp and /home/guest");
 	}
 	return 0;
 }

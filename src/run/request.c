@@ -29,7 +29,7 @@ const struct opt request_opts[] = {
 	  "language of the code; else by the file's ending, then its #! line" },
 	REQUEST_LIMIT_OPTS
 	REQUEST_POLICY_OPTS
-	{ "stdin", 0, "FILE|-", NULL, OPT_STR, AT(stdin_path), NULL, 0, 0, 0, "standard input (default: empty)" },
+	{ "stdin", 0, "FILE|-", NULL, OPT_STR, AT(stdin_path), NULL, 0, 0, 0, "standard input (default: the caller's where it is a pipe or a file, else empty)" },
 	{ "arg", 'a', "ARG", NULL, OPT_LIST, AT(args), "args", 0, 0, 0, "argument of the code; may be repeated" },
 	{ "env", 'e', "K=V", NULL, OPT_LIST, AT(env), NULL, 0, 0, 0, "environment variable; may be repeated" },
 	{ "file", 'f', "SRC[:DST]", NULL, OPT_LIST, AT(file_opts), NULL, 0, 0, 0,

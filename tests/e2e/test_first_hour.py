@@ -47,6 +47,27 @@ def test_a_file_that_is_not_there_is_told(box):
     assert "missing" not in jar("-c", code, "--get", "a.txt", "--out", box / "three").result
 
 
+def test_what_is_piped_in_is_the_programs(box):
+    code = "import sys; print(len(sys.stdin.read()))"
+    assert run("run", "-c", code, input=b"x" * 100000).out == b"100000\n"
+    (box / "in").write_text("hello")
+    with open(box / "in") as f:
+        assert run("run", "-c", code, stdin=f).out == b"5\n"
+    assert run("run", "-c", code).out == b"0\n"  # /dev/null
+    assert run("run", "--stdin", "/dev/null", "-c", code, input=b"x").out == b"0\n"
+    assert run("run", "-l", "python", "-", input=b"print('the code')").out == b"the code\n"
+
+
+def test_a_pipe_that_stays_open_does_not_hold_a_run_up():
+    import os
+    r, w = os.pipe()
+    try:
+        c = run("run", "-c", "print(1)", stdin=r)
+        assert c.out == b"1\n" and c.rc == 0
+    finally:
+        os.close(r), os.close(w)
+
+
 def test_kill_says_what_it_needs():
     c = run("kill")
     assert c.rc == 2 and b"execution id" in c.err

@@ -12,7 +12,7 @@ def test_workdir(path, put):
     assert c["stdout"] == path + "\n"
 
 
-@pytest.mark.parametrize("path", ["/nope", "/workspace/../../etc", "relative", "", "/proc/1", "/dev", "/workspace/nope", "/etc/hosts", "/root", "/proc/self/root"])
+@pytest.mark.parametrize("path", ["/nope", "/workspace/../../etc", "relative", "", "/proc/1", "/dev", "/etc/hosts", "/root", "/proc/self/root"])
 def test_bad_workdir(path, traces):
     c = run("run", "--workdir", path, "--", "echo", "started")
     assert c.rc in (2, 125) and "--workdir" in c.stderr and c.out == b"", str(c)

@@ -28,18 +28,26 @@ def test_from_our_own(name):
     assert python(READ, "--stdin", "-", input=DATA[name]).ok()["stdout"] == told(DATA[name])
 
 
-def test_default_is_empty_even_when_ours_is_not():
-    assert python(READ, input=b"secret").ok()["stdout"] == told(b"")
+def test_default_is_ours_where_it_is_a_pipe():
+    assert python(READ, input=b"given").ok()["stdout"] == told(b"given")
 
 
-def test_ours_is_left_alone_when_not_asked_for():
+def test_ours_is_left_alone_when_another_is_named():
     """The next program on the caller's stdin finds all of it."""
     r, w = os.pipe()
     os.write(w, b"untouched")
     os.close(w)
-    run("run", "--", "true", stdin=r)
+    run("run", "--stdin", "/dev/null", "--", "true", stdin=r)
     assert os.read(r, 100) == b"untouched"
     os.close(r)
+
+
+def test_a_terminal_is_left_alone():
+    """Only what is piped in is passed on: a program that reads does not wait for the caller's keyboard."""
+    master, slave = os.openpty()
+    os.write(master, b"typed\n")
+    assert run("run", "-c", READ, stdin=slave).out.decode() == told(b"")
+    os.close(master), os.close(slave)
 
 
 def test_a_gibibyte_that_nobody_reads(box):

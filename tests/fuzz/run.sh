@@ -70,7 +70,7 @@ embed root_verifier_js "$root/src/guest/node/data.js" "$root/src/guest/node/veri
 
 # Everything but programs with a main() of their own; an object is made anew when any source is newer.
 rm -f "$out/all.a"
-for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/[suw]*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
+for source in "$root"/src/base/*.c "$root"/src/kernel/*.c "$root"/src/jar/*.c "$root"/src/keeper/[lsuw]*.c "$root"/src/check/*.c "$root"/src/store/*.c "$root"/src/run/*.c "$root"/src/grade/*.c \
 	"$out/seccomp_filter.c" "$out/languages.c" "$out/rules.c" "$out/allow_table.c" "$out/nfkc.c" "$out/swe_specs.c" "$out"/text_*.c; do
 	case $source in */store/notary.c) continue ;; esac
 	object=$out/obj/$(basename "$(dirname "$source")")-$(basename "$source" .c).o
