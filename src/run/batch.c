@@ -152,7 +152,7 @@ struct batch {
 	struct err *err;
 	/* progress */
 	uint64_t done, failed, began_ns, shown_ns;
-	off_t in_size;
+	uint64_t total; /* lines of the input, where it is a file; 0: not known */
 };
 
 /* ---- results ---- */
@@ -1075,26 +1075,45 @@ static void print_time(double s, char *out, size_t size)
 		snprintf(out, size, "%u:%02u:%02u", n / 3600, n / 60 % 60, n % 60);
 }
 
+/* A second look at the file, for people who wait: results are counted, not what was read ahead. */
+static uint64_t count_lines(int fd, off_t from)
+{
+	static char block[1 << 16];
+	uint64_t n = 0;
+	bool open = false;
+	ssize_t got;
+
+	while ((got = pread(fd, block, sizeof(block), from)) > 0) {
+		for (const char *p = block; (p = memchr(p, '\n', (size_t)(block + got - p))); p++)
+			n++;
+		open = block[got - 1] != '\n';
+		from += got;
+	}
+	return n + open;
+}
+
 static void show_progress(struct batch *b, bool last)
 {
 	uint64_t now = clock_mono_ns();
 	double elapsed = (double)(now - b->began_ns) / 1e9;
-	char bar[64] = "", eta[32], took[32];
+	char bar[64] = "", of[32] = "", eta[32] = "?", took[32];
 
 	if (!b->setup->progress || (!last && now - b->shown_ns < PROGRESS_MS * NS_PER_MS))
 		return;
 	b->shown_ns = now;
 	print_time(elapsed, took, sizeof(took));
-	if (b->in_size > 0) {
-		double part = (double)b->lines.bytes / (double)b->in_size;
+	if (b->total) {
+		double part = b->done < b->total ? (double)b->done / (double)b->total : 1;
 		int full = (int)(part * 20);
 
-		print_time(part > 0 ? elapsed / part - elapsed : 0, eta, sizeof(eta));
+		if (b->done)
+			print_time(elapsed / part - elapsed, eta, sizeof(eta));
 		snprintf(bar, sizeof(bar), "[%.*s%*s] %3.0f%% ", full, "####################", 20 - full, "", part * 100);
+		snprintf(of, sizeof(of), " of %llu", (unsigned long long)b->total);
 	}
-	fprintf(stderr, "\r%s%llu done, %.0f/s, %llu failed, %s%s\033[K%s", bar, (unsigned long long)b->done,
-		elapsed > 0 ? (double)b->done / elapsed : 0, (unsigned long long)b->failed, b->in_size > 0 && !last ? "ETA " : "took ",
-		b->in_size > 0 && !last ? eta : took, last ? "\n" : "");
+	fprintf(stderr, "\r%s%llu%s done, %.0f/s, %llu failed, %s%s\033[K%s", bar, (unsigned long long)b->done, of,
+		elapsed > 0 ? (double)b->done / elapsed : 0, (unsigned long long)b->failed, b->total && !last ? "ETA " : "took ",
+		b->total && !last ? eta : took, last ? "\n" : "");
 }
 
 /* ---- the whole ---- */
@@ -1145,8 +1164,8 @@ static int open_loop(struct batch *b, struct err *e)
 	if (b->store.fd >= 0 && loop_want(&b->loop, &b->store, EPOLLIN) < 0)
 		return err_sys(e, "wait for the store of receipts");
 	b->in_plain = loop_want(&b->loop, &b->in, EPOLLIN) < 0;
-	if (b->in_plain && fstat(s->in, &st) == 0 && S_ISREG(st.st_mode))
-		b->in_size = st.st_size;
+	if (s->progress && b->in_plain && fstat(s->in, &st) == 0 && S_ISREG(st.st_mode))
+		b->total = count_lines(s->in, lseek(s->in, 0, SEEK_CUR));
 	return 0;
 }
 

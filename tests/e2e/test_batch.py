@@ -652,6 +652,33 @@ def test_sources_only_from_named_folders(folder):
     assert c.results[0]["stdout"] == "inside" and all(r["error"] for r in c.results[1:])
 
 
+def shown_on_a_terminal(*args):
+    """What a terminal gets on standard error."""
+    master, slave = os.openpty()
+    p = start("batch", *args, stderr=slave)
+    os.close(slave)
+    shown = ""
+    while True:
+        try:
+            piece = os.read(master, 65536).decode()
+        except OSError:
+            break
+        shown += piece
+    os.close(master)
+    out = p.communicate(timeout=seconds(20))[0]
+    stop(p)
+    return out, shown
+
+
+def test_progress_counts_results(put):
+    """Not what was read ahead: the first of these takes a second, and all lines are read long before."""
+    file = put("slow.jsonl", lines({"code": "import time; time.sleep(1.2)"}, *[echo(i) for i in range(9)]))
+    out, shown = shown_on_a_terminal(file, "-j", "1")
+    first = shown.split("\r")[1]
+    assert len(results(out)) == 10 and first.startswith("[" + " " * 20 + "]   0% 0 of 10 done") and "ETA ?" in first, shown
+    assert "10 of 10 done" in shown.split("\r")[-2] + shown.split("\r")[-1] and "100%" in shown, shown
+
+
 def test_progress_is_for_terminals_only():
     c = batch([echo(1)])
     assert c.err == b""
