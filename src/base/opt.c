@@ -183,7 +183,7 @@ static int unknown(const struct opt_cmd *cmd, const char *word, struct err *e)
 static int parse_one(const struct opt_cmd *cmd, int argc, char **argv, int *i, void *dst, struct opt_rest *rest, struct arena *a,
 		     struct err *e)
 {
-	char *word = argv[*i], *value = NULL, shown[72];
+	char *word = argv[*i], *value = NULL, shown[72], next[4096];
 	const struct opt *o;
 
 	if (word[1] == '-') {
@@ -202,10 +202,18 @@ static int parse_one(const struct opt_cmd *cmd, int argc, char **argv, int *i, v
 	snprintf(shown, sizeof(shown), "--%s", o->name);
 	if (o - cmd->opts < OPT_ROWS_MAX)
 		rest->seen[o - cmd->opts] = true;
-	if (o->kind == OPT_FLAG) {
-		if (value && word[1] != '-')
-			return unknown(cmd, word, e);
+	if (o->kind == OPT_FLAG && word[1] == '-')
 		return opt_set(o, dst, value ? value : "true", shown, a, e);
+	if (o->kind == OPT_FLAG) {
+		/* Letters can be joined: the next one stands where this one stood. */
+		if (opt_set(o, dst, "true", shown, a, e) < 0 || !value)
+			return value ? -1 : 0;
+		next[0] = '-';
+		snprintf(next + 1, sizeof(next) - 1, "%s", value);
+		if (strlen(value) >= sizeof(next) - 1 || value[0] == '-')
+			return unknown(cmd, word, e);
+		argv[*i] = arena_dup(a, next);
+		return parse_one(cmd, argc, argv, i, dst, rest, a, e);
 	}
 	if (!value) {
 		if (*i + 1 >= argc)

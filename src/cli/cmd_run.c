@@ -84,10 +84,59 @@ static int resolve_layers(struct request *r, const struct config *c, struct aren
 	return 0;
 }
 
+/* K alone is the caller's; one that the caller does not have is left out, as Docker does. */
+static void add_env(struct strlist *to, const char *word, struct arena *a)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	const char *value;
+
+	/* What is no name is refused later. */
+	if (!word[0] || word[strspn(word, letters)]) {
+		strlist_add(a, to, word);
+		return;
+	}
+	value = getenv(word);
+	if (value)
+		strlist_add(a, to, arena_fmt(a, "%s=%s", word, value));
+}
+
+/* Files first: the command line has the last word. */
+static int resolve_env(struct request *r, struct arena *a, struct err *e)
+{
+	struct strlist all = { 0 };
+
+	for (size_t i = 0; i < r->env_files.n; i++) {
+		const char *text;
+		size_t len, n;
+
+		if (request_read_file(r->env_files.v[i], &text, &len, a, e) < 0) {
+			err_hint(e, "--env-file: a file with a line K=V each");
+			return -1;
+		}
+		if (strlen(text) != len)
+			return err_set(e, ERR_INPUT, "--env-file: %s has a NUL byte", r->env_files.v[i]);
+		for (const char *line = text; *line; line += n + (line[n] == '\n')) {
+			n = strcspn(line, "\n");
+			const char *from = line + strspn(line, " \t\r");
+			size_t left = from < line + n ? (size_t)(line + n - from) : 0;
+
+			left -= left && from[left - 1] == '\r';
+			if (left && from[0] != '#')
+				add_env(&all, arena_fmt(a, "%.*s", (int)left, from), a);
+		}
+	}
+	for (size_t i = 0; i < r->env.n; i++)
+		add_env(&all, r->env.v[i], a);
+	r->env = all;
+	return 0;
+}
+
 static int resolve(struct request *r, const struct config *c, const struct opt_rest *rest, struct arena *a, struct err *e)
 {
 	static struct ceiling ceiling;
 
+	if (resolve_env(r, a, e) < 0)
+		return -1;
 	if (r->request_path) {
 		config_ceiling(c, r, &cmd_run_opts, rest, &ceiling);
 		if (rest->words.n || rest->dashes || r->code)

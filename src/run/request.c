@@ -31,7 +31,8 @@ const struct opt request_opts[] = {
 	REQUEST_POLICY_OPTS
 	{ "stdin", 0, "FILE|-", NULL, OPT_STR, AT(stdin_path), NULL, 0, 0, 0, "standard input (default: the caller's where it is a pipe or a file, else empty)" },
 	{ "arg", 'a', "ARG", NULL, OPT_LIST, AT(args), "args", 0, 0, 0, "argument of the code; may be repeated" },
-	{ "env", 'e', "K=V", NULL, OPT_LIST, AT(env), NULL, 0, 0, 0, "environment variable; may be repeated" },
+	{ "env", 'e', "K[=V]", NULL, OPT_LIST, AT(env), NULL, 0, 0, 0, "environment variable; without a value the caller's; may be repeated" },
+	{ "env-file", 0, "FILE", NULL, OPT_LIST, AT(env_files), NULL, 0, 0, 0, "environment variables, a line K=V or K each; '#' begins a comment; may be repeated" },
 	{ "file", 'f', "SRC[:DST]", NULL, OPT_LIST, AT(file_opts), NULL, 0, 0, 0,
 	  "copy a file or folder into /workspace (not through a symlink); may be repeated" },
 	{ "ro", 0, "SRC:DST", NULL, OPT_LIST, AT(ro), NULL, 0, 0, 0, "show a file or folder of the host read-only; may be repeated" },

@@ -27,7 +27,7 @@ struct request {
 	size_t code_len;
 	const char *file;	      /* host path of the code */
 	struct strlist argv;	      /* a program instead of code */
-	struct strlist args, env, file_opts, ro, layer, get;
+	struct strlist args, env, env_files, file_opts, ro, layer, get;
 	struct strlist allow;	      /* --allow, "git,python3"; while the configuration is read: its */
 	/* The system file's, that of the other files and the environment, the project file's, the request object's. */
 	struct strlist allow_system, allow_config, allow_project, allow_request;

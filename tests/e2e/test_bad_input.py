@@ -58,7 +58,7 @@ def test_unknown_option_with_suggestion(option, near, traces):
     assert f"did you mean '{near}'" in text
 
 
-@pytest.mark.parametrize("option", ["--frobnicate", "-Z", "--json=maybe", "-jx", "---", "--=x", "--timeout5s"])
+@pytest.mark.parametrize("option", ["--frobnicate", "-Z", "--json=maybe", "-qx", "---", "--=x", "--timeout5s"])
 def test_unknown_option(option, traces):
     refused(run("run", option, *STARTED), "option" if option != "--json=maybe" else "--json", (2,))
 
@@ -125,7 +125,7 @@ ROWS = [
     (["--lang", "python", "--", "true"], "--lang"), (["--image", "debian", *STARTED], "--image"), (["--net", "bridge", *STARTED], "--net"), (["--net", "host", *STARTED], "--net"),
     (["--workdir", "etc", *STARTED], "--workdir"), (["--workdir", "/workspace/../..", *STARTED], "--workdir"), (["--file", "/no/such", *STARTED], "--file"),
     (["--file", "/no/such:x", *STARTED], "--file"), (["--ro", "/no/such:/x", *STARTED], "--ro"), (["--workspace", "/no/such", *STARTED], "--workspace"),
-    (["--stdin", "/no/such", *STARTED], "--stdin"), (["--request", "/no/such"], "--request"), (["--request", "/"], "--request"), (["--env", "novalue", *STARTED], "--env"),
+    (["--stdin", "/no/such", *STARTED], "--stdin"), (["--request", "/no/such"], "--request"), (["--request", "/"], "--request"), (["--env", "no value", *STARTED], "--env"),
     (["--hostname", "a b", *STARTED], "--hostname"), (["--out", "/tmp/x", *STARTED], "--out"), (["--get", "../x", *STARTED], "--get"),
 ]
 

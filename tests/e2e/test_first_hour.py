@@ -68,6 +68,33 @@ def test_a_pipe_that_stays_open_does_not_hold_a_run_up():
         os.close(r), os.close(w)
 
 
+SHOW = "import os; print(sorted((k, v) for k, v in os.environ.items() if k.startswith('BJ_')))"
+
+
+def test_environment_of_the_caller(put):
+    c = run("run", "-e", "BJ_A", "-e", "BJ_NONE", "-e", "BJ_B=2", "-c", SHOW, env={"BJ_A": "1 =x", "BJ_C": "no"})
+    assert c.out == b"[('BJ_A', '1 =x'), ('BJ_B', '2')]\n"
+    file = put("env", "# comment\n\n  BJ_A=from the file \r\nBJ_C\nBJ_B=1=2\nBJ_D=")
+    c = run("run", "--env-file", file, "-e", "BJ_B=last", "-c", SHOW, env={"BJ_C": "caller's"})
+    assert c.out.decode() == str([("BJ_A", "from the file "), ("BJ_B", "last"), ("BJ_C", "caller's"), ("BJ_D", "")]) + "\n"
+
+
+def test_environment_that_is_wrong(put):
+    assert run("run", "-e", "=x", "-c", SHOW).rc == 2
+    c = run("run", "--env-file", "/nope", "-c", SHOW)
+    assert c.rc == 125 and b"/nope" in c.err
+    c = run("run", "--env-file", put("nul", b"BJ_A=\0"), "-c", SHOW)
+    assert c.rc == 125 and b"NUL" in c.err
+
+
+def test_letters_can_be_joined():
+    c = run("run", "-vj", "-c", "print(1)")
+    assert json.loads(c.out)["stdout"] == "1\n"
+    assert json.loads(run("run", "-jc", "print(2)").out)["stdout"] == "2\n"
+    c = run("run", "-jZ", "-c", "print(1)")
+    assert c.rc == 2 and b"-Z" in c.err + c.out
+
+
 def test_kill_says_what_it_needs():
     c = run("kill")
     assert c.rc == 2 and b"execution id" in c.err
