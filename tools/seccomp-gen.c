@@ -120,8 +120,8 @@ static const struct row seat_rows[] = {
 	WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 0)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 1)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 2))
 	WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 8)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 32)) WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 128))
 	WHEN(membarrier, ACT_ALLOW, ARG(0, ~0U, 512)) KILL(membarrier)
-	/* PR_SET_THP_DISABLE, PR_SET_MDWE, PR_FUTEX_HASH, PR_SET_VMA. */
-	WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 41)) WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 65)) WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 78))
+	/* PR_SET_THP_DISABLE, PR_SET_MDWE, PR_SET_VMA. */
+	WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 41)) WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 65))
 	WHEN(prctl, ACT_NOTIFY, ARG(0, ~0U, 0x53564d41U)) ALLOW(prctl)
 	/* Addresses with tags; another vdso. */
 	WHEN(arch_prctl, ACT_NOTIFY, ARG(0, 0xf000U, 0x4000U)) WHEN(arch_prctl, ACT_NOTIFY, ARG(0, 0xf000U, 0x2000U)) ALLOW(arch_prctl)

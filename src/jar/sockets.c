@@ -15,6 +15,17 @@ static uint64_t most(uint64_t memory_bytes)
 	return n < SOCKETS_MIN ? SOCKETS_MIN : n > SOCKETS_MAX ? SOCKETS_MAX : n;
 }
 
+uint64_t sockets_too_many(pid_t guest, uint64_t memory_bytes)
+{
+	uint64_t bound = SOCKETS_WAITING(most(memory_bytes));
+	int64_t n = hook_disabled("sockets") ? 0 : net_count_sockets(guest);
+
+	/* UNIX sockets are charged to the jar, or counted as they are made. */
+	if (n > 0 && (uint64_t)n > bound)
+		n -= net_count_unix(guest);
+	return n > 0 && (uint64_t)n > bound ? (uint64_t)n : 0;
+}
+
 int sockets_check(const struct seccomp_event *ev, uint64_t memory_bytes)
 {
 	int64_t n;

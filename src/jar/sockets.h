@@ -3,6 +3,8 @@
 #ifndef BELLJAR_JAR_SOCKETS_H
 #define BELLJAR_JAR_SOCKETS_H
 
+#include <sys/types.h>
+
 #include "kernel/seccomp.h"
 
 /*
@@ -22,6 +24,10 @@
 #define SOCKETS_MAX	1024
 #define SOCKETS_BYTES	(512 << 10) /* of the memory limit for each other socket: twice what NET_TCP_MEM lets it buffer */
 
+/* The same for connections that wait to be accepted: the kernel makes a socket for each that no call of socket() has asked for. The keeper looks at them every 50 ms. */
+#define SOCKETS_WAITING(bound) (2 * (bound) + 256)
+/* The number of TCP sockets of the jar of process `guest`, where they are too many; else 0. */
+uint64_t sockets_too_many(pid_t guest, uint64_t memory_bytes);
 /* 0: the call may go on; else the error that it fails with. `memory_bytes`: the jar's limit. */
 int sockets_check(const struct seccomp_event *ev, uint64_t memory_bytes);
 

@@ -106,7 +106,7 @@ struct jar_evidence {
 	uint32_t disk_full;	       /* the file system was seen full */
 	uint32_t sockets, sockets_refused; /* asked for, other than UNIX ones; refused since there were too many (sockets.h) */
 	uint32_t socket_memory_full;   /* v1: the kernel's limit for socket buffers was reached */
-	uint64_t file_locks;	       /* so many that the keeper ended it (JAR_ENDED_MEMORY), else 0 */
+	uint64_t file_locks, open_sockets; /* so many that the keeper ended it (JAR_ENDED_MEMORY), else 0 */
 	uint32_t has_syscall;
 	struct seccomp_event syscall;
 };

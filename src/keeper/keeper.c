@@ -299,6 +299,7 @@ static int keeper_start(struct keeper *k, const void *req, int *fds, unsigned nf
 		return -1;
 	k->scrubbed = false;
 	watch_begin(&k->watch, &r->limits, SETUP_LIMIT_NS);
+	k->watch.host_net = k->spec.flags & JAR_NET_HOST;
 	msg.limits = k->watch.limits;
 	k->last = r->last;
 	k->running = true;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "jar/sockets.h"
 #include "keeper/scan.h"
 
 #define POLL_NS (50 * NS_PER_MS)
@@ -162,6 +163,13 @@ static uint32_t look_at_locks(struct watch *w, uint64_t now)
 	return w->ev.file_locks ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
 }
 
+static uint32_t look_at_sockets(struct watch *w)
+{
+	if (!w->ev.open_sockets && !w->host_net)
+		w->ev.open_sockets = sockets_too_many(w->guest_pid, w->limits.memory_bytes);
+	return w->ev.open_sockets ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
+}
+
 int watch_meter(struct watch *w, uint64_t *base_ns)
 {
 	int file = cgroup_cpu_file(w->cg);
@@ -198,6 +206,8 @@ uint32_t watch_tick(struct watch *w, uint64_t now)
 	why = look_at_tree(w);
 	if (!why)
 		why = look_at_locks(w, now);
+	if (!why)
+		why = look_at_sockets(w);
 	w->next_poll_ns = clock_mono_ns() + POLL_NS;
 	return why;
 }

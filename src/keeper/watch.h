@@ -16,6 +16,7 @@ struct watch {
 	pid_t guest_pid;
 	bool started;
 	bool seat;	  /* one process of the cgroup is not the guest's (jar/seat.h) */
+	bool host_net;	  /* its network is the host's: sockets there are not the guest's alone */
 	bool reused;	  /* the cgroup has counted another guest before */
 	struct jar_limits limits;
 	struct jar_evidence ev;

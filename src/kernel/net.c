@@ -28,7 +28,8 @@ int net_loopback_up(struct err *e)
 
 bool net_limit_tcp(void)
 {
-	return !hook_disabled("tcp_mem") && fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_rmem", NET_TCP_MEM) >= 0 &&
+	/* Connections that wait to be accepted are charged to no cgroup, and are in no count of sockets. */
+	return !hook_disabled("tcp_mem") && fd_write_file(AT_FDCWD, "/proc/sys/net/core/somaxconn", NET_BACKLOG) >= 0 && fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_rmem", NET_TCP_MEM) >= 0 &&
 	       fd_write_file(AT_FDCWD, "/proc/sys/net/ipv4/tcp_wmem", NET_TCP_MEM) >= 0;
 }
 
@@ -40,6 +41,22 @@ int64_t net_count_sockets(pid_t pid)
 	if (fd_read_head(AT_FDCWD, path, text, sizeof(text)) < 0 || strncmp(text, "sockets: used ", 14) != 0)
 		return -1;
 	return strtoll(text + 14, NULL, 10);
+}
+
+int64_t net_count_unix(pid_t pid)
+{
+	char path[48], line[256];
+	int64_t n = -1; /* the first line names the columns */
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/net/unix", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		n++;
+	fclose(f);
+	return n;
 }
 
 int64_t net_count_netlink(pid_t pid, int64_t most)

@@ -95,8 +95,8 @@ WHEN(setrlimit, ACT_ZERO, ARG(0, ~0U, 4)) ALLOW(setrlimit)
 /* No CLONE_NEW*, and no CLONE_PARENT: a guest's children are its own. clone3 hides its flags behind a pointer: it is left
  * out above, so that it answers ENOSYS and threads fall back to clone (EPERM would break them). */
 WHEN(clone, ACT_ALLOW, ARG(0, 0x7e028000U, 0)) DENY(clone)
-/* PR_SET_MM, PR_SET_MEMORY_MERGE */
-WHEN(prctl, ACT_EPERM, ARG(0, ~0U, 35)) WHEN(prctl, ACT_EPERM, ARG(0, ~0U, 67)) ALLOW(prctl)
+/* PR_SET_MM, PR_SET_MEMORY_MERGE. PR_FUTEX_HASH does not exist, as before Linux 6.16: a process could take gigabytes that are in none of its mappings. */
+WHEN(prctl, ACT_EPERM, ARG(0, ~0U, 35)) WHEN(prctl, ACT_EPERM, ARG(0, ~0U, 67)) WHEN(prctl, ACT_EINVAL, ARG(0, ~0U, 78)) ALLOW(prctl)
 WHEN(personality, ACT_ALLOW, ARG(0, ~0U, 0)) WHEN(personality, ACT_ALLOW, ARG(0, ~0U, 0xffffffffU)) DENY(personality)
 
 /* Waiting and local communication */
@@ -116,7 +116,12 @@ ALLOW(listen) ALLOW(recvfrom) ALLOW(recvmmsg) ALLOW(recvmsg) ALLOW(sendmmsg) ALL
 ALLOW(shutdown)
 /* SO_RCVBUF does nothing: unread netlink replies are charged to no cgroup, so a socket keeps the kernel's default. Programs take less than they ask for
  * anyway, since the kernel cuts it at rmem_max. */
-WHEN(setsockopt, ACT_ZERO, ARG(1, ~0U, 1), ARG(2, ~0U, 8)) ALLOW(setsockopt)
+WHEN(setsockopt, ACT_ZERO, ARG(1, ~0U, 1), ARG(2, ~0U, 8))
+/* SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF: compiled programs come from a pool of the whole host. A jar that uses it up keeps every other jar from
+ * starting, since no filter can be loaded. IPV6_FLOWLABEL_MGR: labels are a pool of the whole host too. */
+WHEN(setsockopt, ACT_EPERM, ARG(1, ~0U, 1), ARG(2, ~0U, 26)) WHEN(setsockopt, ACT_EPERM, ARG(1, ~0U, 1), ARG(2, ~0U, 50))
+WHEN(setsockopt, ACT_EPERM, ARG(1, ~0U, 1), ARG(2, ~0U, 51)) WHEN(setsockopt, ACT_EPERM, ARG(1, ~0U, 1), ARG(2, ~0U, 52))
+WHEN(setsockopt, ACT_EPERM, ARG(1, ~0U, 41), ARG(2, ~0U, 32)) ALLOW(setsockopt)
 WHEN(socket, ACT_ALLOW, ARG(0, ~0U, 1))
 WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 2), ARG(1, 0xf, 1), ARG(2, ~0U, 0))
 WHEN(socket, ACT_NOTIFY, ARG(0, ~0U, 2), ARG(1, 0xf, 1), ARG(2, ~0U, 6))

@@ -91,6 +91,8 @@ static void put_evidence(struct json_out *o, const struct step_result *s, bool t
 		json_out_bool(o, "disk_full", ev->disk_full);
 		if (ev->file_locks)
 			put_u64(o, "file_locks", ev->file_locks);
+		if (ev->open_sockets)
+			put_u64(o, "open_sockets", ev->open_sockets);
 		json_out_str(o, "memory_source", ev->cg.have & 1U << CGROUP_MEMORY ? "cgroup" : "polling");
 		json_out_str(o, "cpu_source", ev->cg.have & 1U << CGROUP_CPUACCT ? "cgroup" : "polling");
 	}

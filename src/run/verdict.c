@@ -106,6 +106,8 @@ static void explain(struct verdict *v, const struct jar_evidence *ev, const stru
 		else if (ev->file_locks)
 			snprintf(v->error, sizeof(v->error), "the program held more than %llu file locks, which take memory of the kernel",
 				 (unsigned long long)ev->file_locks - 1);
+		else if (ev->open_sockets)
+			snprintf(v->error, sizeof(v->error), "the program had %llu sockets and connections, which take memory of the kernel", (unsigned long long)ev->open_sockets);
 		else
 			snprintf(v->error, sizeof(v->error), "the program's processes together went past the memory limit of %s", size);
 		snprintf(v->hint, sizeof(v->hint), "raise --memory (now %s)", size);
@@ -167,7 +169,7 @@ void verdict_make(struct verdict *v, const struct jar_evidence *ev, const struct
 		v->limits_hit |= LIMIT_PIDS;
 	if (ev->disk_full)
 		v->limits_hit |= LIMIT_DISK;
-	if (ev->sockets_refused || ev->socket_memory_full)
+	if (ev->sockets_refused || ev->socket_memory_full || ev->open_sockets)
 		v->limits_hit |= LIMIT_SOCKETS;
 	if (ev->ended_by == JAR_ENDED_ITSELF) {
 		if (ev->code == CLD_EXITED) {

@@ -151,7 +151,8 @@ CASES = {
     "RE-30": Case("socket buffers", ("cgroup_sockets,sockets",), mode=ROOT_MODE),
     "RE-31": Case("pseudo terminals", ("pty_max",)),
     "RE-32": Case("file locks", ("locks",)),
-    "RE-33": Case("attributes, policies and locks that no cgroup pays for", ("seccomp",)),
+    "RE-33": Case("what no cgroup pays for, and pools of the whole host", ("seccomp",)),
+    "RE-35": Case("connections that wait to be accepted", ("sockets,tcp_mem",)),
     "RE-34": Case("memory by other names without a memory cgroup", ("uncounted",), mode=ROOTLESS_MODE, mode_why="as root a memory cgroup counts it"),
 
     "PV-01": Case("ids", why=LAYERS),

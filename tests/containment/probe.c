@@ -2647,6 +2647,28 @@ static int object_thread(long i)
 	return errno ? -1 : (int)syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 4);
 }
 
+/* 64 MiB that are in no mapping of the process: PR_FUTEX_HASH, PR_FUTEX_HASH_SET_SLOTS. */
+static int object_futex_hash(long i)
+{
+	(void)i;
+	return prctl(78, 1, 1L << 20, 0, 0);
+}
+
+/* IPV6_FLOWLABEL_MGR: IPV6_FL_A_GET, IPV6_FL_F_CREATE. The host has one pool of them. */
+static int object_flow_label(long i)
+{
+	struct {
+		struct in6_addr dst;
+		uint32_t label;
+		uint8_t action, share;
+		uint16_t flags, expires, linger;
+		uint32_t pad;
+	} req = { .dst = IN6ADDR_LOOPBACK_INIT, .label = htonl((uint32_t)i + 1), .share = 1, .flags = 1 };
+	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+
+	return fd < 0 ? -1 : setsockopt(fd, 41, 32, &req, sizeof(req));
+}
+
 static int object_ruleset(long i)
 {
 	struct {
@@ -2677,7 +2699,7 @@ static int p_objects(int argc, char **argv)
 		int (*make)(long i);
 	} kinds[] = {
 		{ "acls", object_acl }, { "aio", object_aio }, { "dentries", object_dentry }, { "epoll", object_epoll }, { "eventfds", object_eventfd },
-		{ "filters", object_filter }, { "flocks", object_flock }, { "inodes", object_inode }, { "inotify", object_inotify },
+		{ "filters", object_filter }, { "flocks", object_flock }, { "flow_labels", object_flow_label }, { "futex_hash", object_futex_hash }, { "inodes", object_inode }, { "inotify", object_inotify },
 		{ "inotify_instances", object_inotify_instance }, { "keys", object_key }, { "locks", object_lock }, { "memfd", object_memfd },
 		{ "mounts", object_mount }, { "mq", object_queue }, { "msg", object_msg }, { "ofd_locks", object_ofd_lock },
 		{ "pagetables", object_pagetable }, { "pipes", object_pipe }, { "policies", object_policy }, { "ptys", object_pty },

@@ -126,7 +126,7 @@ OBJECTS = [
     # of communication
     Objects("pipes", 5000, MEMORY, KERNEL), Objects("socketpairs", 50000, 2048, 128), Objects("unix_data", 5000, MEMORY, 128), Objects("scm", 20000, MEMORY),
     Objects("sem", 10000, MEMORY, 0), Objects("msg", 30000, MEMORY, 0), Objects("mq", 5000, 16), Objects("eventfds", 50000, 1400), Objects("epoll", 4000000, MEMORY, KERNEL),
-    Objects("inotify", 500000, MEMORY, 8192), Objects("inotify_instances", 50000, 128, 16), Objects("ptys", 5000, 32), Objects("filters", 20000, MEMORY, 128),
+    Objects("inotify", 500000, MEMORY, 8192), Objects("inotify_instances", 50000, 128, 16), Objects("ptys", 5000, 32), Objects("filters", 100, 0), Objects("flow_labels", 100, 0), Objects("futex_hash", 100, 0),
 ]
 
 
@@ -178,9 +178,65 @@ def test_re_32_many_locks_work(jar):
     assert r.exit_code == REACHED and r.status == "completed", r.told()
 
 
-@pytest.mark.parametrize("kind", ["acls", "xattrs", "policies", "ofd_locks"])
+WAITING = """
+import socket, time
+ls = []
+for i in range(24):
+    l = socket.socket(); l.bind(('127.0.0.1', 2000 + i)); l.listen(4096); ls.append(l)
+c, n = socket.socket(), 0
+c.setblocking(False)
+import ctypes
+L = ctypes.CDLL(None)
+for i in range(24):
+    for _ in range(128):
+        try: c.connect(('127.0.0.1', 2000 + i))
+        except BlockingIOError: pass
+        try: c.send(b'x' * 65536)
+        except OSError: break
+        n += 1
+        L.connect(c.fileno(), b'\\0' * 16, 16)   # AF_UNSPEC: the same socket once more
+print('waiting', n, flush=True)
+time.sleep(1)
+"""
+
+
+def test_re_35_connections_that_wait(jar):
+    """The kernel makes a socket for each connection that nobody has accepted, charges it to no cgroup, and socket() was never called for it."""
+    r = jar.python(WAITING, opts=["-m", "64M", "-t", "20s"])
+    r.ended("killed", "memory")
+    assert r.evidence["open_sockets"] > 512 and "sockets" in r.limits_hit, r.told()
+
+
+@pytest.mark.nored
+def test_re_35_many_unix_sockets_are_none(jar):
+    if ROOTLESS:
+        pytest.skip("without a memory cgroup UNIX sockets are counted as they are made (RE-34)")
+    r = jar.python("import socket, time\nk = [socket.socketpair() for _ in range(500)]\ntime.sleep(0.3)\nprint('ok')", opts=["-m", "64M", "--nofile", "2048"])
+    assert r.stdout == "ok\n" and r.status == "completed", r.told()
+
+
+@pytest.mark.nored
+def test_re_32_the_keeper_is_not_held_up(jar):
+    """Many processes that lock at once make the list of locks slow to read: limits hold all the same."""
+    code = """
+import fcntl, os, struct, time
+for p in range(30):
+    if os.fork() == 0:
+        for i in range(40):
+            f = os.open(f'/tmp/l{p}-{i}', os.O_CREAT | os.O_RDWR)
+            for k in range(600): fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi4x', 1, 0, k * 2, 1, 0))
+        while True: fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi4x', 1, 0, 5000, 1, 0)); fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi4x', 2, 0, 5000, 1, 0))
+time.sleep(60)
+"""
+    began = time.monotonic()
+    r = jar.python(code, opts=["-m", "256M", "-t", "12s", "--nofile", "256"])
+    assert (r.status, r.reason) in (("killed", "memory"), ("timeout", "wall_time")), r.told()
+    assert time.monotonic() - began < 20, "the wall-clock limit of 12 s was not kept"
+
+
+@pytest.mark.parametrize("kind", ["acls", "xattrs", "policies", "ofd_locks", "filters", "flow_labels", "futex_hash"])
 def test_re_33_uncharged_memory(jar, kind):
-    """Up to 64 KiB for each ACL, a few hundred bytes for each page's policy, that the kernel charges to no cgroup."""
+    """Memory that the kernel charges to no cgroup, or takes from a pool of the whole host."""
     r = jar.probe("objects", kind, 20).denied()
     assert number(r, "objects") == 0, r.told()
 
