@@ -435,7 +435,7 @@ static int warm_queues(void *p, struct err *e)
 		return -1;
 	if (!c->warm->queues)
 		return 0;
-	c->own[OWN_QUEUES] = openat(c->j->root, ROOT_QUEUES + 1, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	c->own[OWN_QUEUES] = openat(c->j->root, &ROOT_QUEUES[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->own[OWN_QUEUES] < 0)
 		return err_sys(e, "open the message queues");
 	return 0;

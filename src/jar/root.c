@@ -292,7 +292,7 @@ int root_queues(int root, struct err *e)
 	static const struct mount_opt none[] = { { NULL, NULL } };
 	auto_close int mnt = mount_new("mqueue", none, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
-	return mnt < 0 ? -1 : mount_attach(mnt, root, ROOT_QUEUES + 1, e);
+	return mnt < 0 ? -1 : mount_attach(mnt, root, &ROOT_QUEUES[1], e);
 }
 
 int root_grading(int root, struct err *e)
