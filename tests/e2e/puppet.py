@@ -17,7 +17,7 @@ import subprocess
 import time
 from pathlib import Path
 
-SYSCALLS = {"mmap": 9, "getuid": 102, "fcntl": 72, "execve": 59, "memfd_create": 319, "lseek": 8}
+SYSCALLS = {"mmap": 9, "getuid": 102, "fcntl": 72, "execve": 59, "pipe2": 293, "lseek": 8}
 PTRACE_CONT, PTRACE_SINGLESTEP, PTRACE_ATTACH, PTRACE_DETACH, PTRACE_GETREGS, PTRACE_SETREGS = 7, 9, 16, 17, 12, 13
 REGS = ("r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs gs").split()
 RED_ZONE = 128

@@ -73,7 +73,9 @@ def ways():
 
 
 # Not executable outside either: /dev/shm is noexec in every jar.
-NOEXEC_ANYWAY = {"copy=/dev/shm", "load-copy=/dev/shm"}
+# Where no memory cgroup counts them there are no files in memory either.
+FILES_IN_MEMORY = {"memfd", "memfd-path", "memfd-path=/dev/fd/"}
+NOEXEC_ANYWAY = {"copy=/dev/shm", "load-copy=/dev/shm"} | (set() if ROOT else FILES_IN_MEMORY)
 
 
 def probe(*opts, tries=None, env=None, binary=None):
@@ -135,7 +137,7 @@ GUARDS = {
     "allow_landlock": {"run=/usr/lib/x86_64-linux-gnu/libc.so.6"},
     "allow_root": {"there=/usr/bin/true", "there=/usr/sbin/ldconfig"},
     "allow_mask": {"there=TREE"},
-    "allow_seccomp": {"memfd", "memfd-path", "memfd-path=/dev/fd/"},
+    "allow_seccomp" if ROOT else "allow_seccomp,uncounted": FILES_IN_MEMORY,
     "allow_exec_root": {"mmap=LIB"},
     # Two layers stand before these: each set fails for one of them alone.
     "allow_noexec,allow_loader": {"load", "load=/probe/victim-dyn", "load-copy=/tmp", "load-copy=/workspace", "load-copy=/home/guest", "preload",

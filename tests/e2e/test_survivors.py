@@ -7,7 +7,7 @@ sees nothing of any row, and neither does the same client without --recycle. Wha
 from typing import NamedTuple
 
 import pytest
-from harness import Batch, need_batch, seconds
+from harness import ROOT, Batch, need_batch, seconds
 
 LIMITS = {"wall_ms": int(seconds(20) * 1000)}
 LIBC = "import ctypes, os, socket, time\nL = ctypes.CDLL(None, use_errno=True)\n"
@@ -122,6 +122,8 @@ def test_the_next_run_sees_nothing(slot, what):
 def test_what_a_recycled_jar_keeps_is_for_its_client_alone(what):
     """The control: such a counter does go on where the jar is used again. Without that the rows above would prove nothing for it."""
     need_batch()
+    if what == "numbers of System V objects" and not ROOT:
+        pytest.skip("without a memory cgroup there are no System V objects")
     s, row = Slot("--recycle"), ROWS[what]
     seen, other = set(), set()
     for turn in range(6):
