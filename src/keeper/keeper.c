@@ -776,7 +776,7 @@ int keeper_main(int argc, char **argv)
 		return pool_main(KEEPER_FD, &k.dumps, drop_rights(&e) < 0 ? &e : NULL);
 	k.late = argc == 2 && strcmp(argv[1], KEEPER_ALLOW) == 0;
 	cgroup_init(&k.cg);
-	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .uids = &k.slot.uids, .data = -1, .meter = -1 };
+	k.watch = (struct watch){ .cg = &k.cg, .host = &k.cg_host, .data = -1, .meter = -1 };
 	if (prepare(&k, &e) < 0) {
 		tell_failed(&k, &e);
 		/* The front may still be writing its request: let it read the answer. */

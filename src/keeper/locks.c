@@ -12,6 +12,20 @@
 #include "base/hook.h"
 #include "keeper/scan.h"
 
+#define JARS_MAX 128
+
+/* The last reading. One for the whole process: the list is the host's. */
+static struct {
+	uint64_t at_ns, next_ns;
+	bool cut;
+	uint64_t all;
+	unsigned count;
+	struct {
+		char key[SCAN_KEY];
+		uint64_t locks;
+	} jars[JARS_MAX];
+} seen;
+
 static uint64_t kernel_kib(void)
 {
 	static const char key[] = "\nSUnreclaim:";
@@ -43,50 +57,69 @@ static pid_t owner_of(const char *line)
 	return (pid_t)strtol(at, NULL, 10);
 }
 
-struct count {
-	uint64_t own, all;
-	bool cut; /* there was no time for the rest */
-};
-
-/* Stops above `bound`. The kernel gives out a page at a time, and what takes long is each page. */
-static struct count count(pid_t guest, struct idmap_range uids, uint64_t bound)
+/* Where a jar's locks are counted; NULL: it has none, or there are too many jars. */
+static uint64_t *counter_of(const char *key, bool make)
 {
-	uint64_t until = clock_mono_ns() + LOCKS_LOOK_NS;
-	struct count n = { 0 };
+	for (unsigned i = 0; i < seen.count; i++)
+		if (strcmp(seen.jars[i].key, key) == 0)
+			return &seen.jars[i].locks;
+	if (!make || seen.count == JARS_MAX)
+		return NULL;
+	memcpy(seen.jars[seen.count].key, key, SCAN_KEY);
+	seen.jars[seen.count].locks = 0;
+	return &seen.jars[seen.count++].locks;
+}
+
+/* The kernel gives out a page at a time, and what takes long is each page. */
+static void read_locks(uint64_t now)
+{
+	char line[256], key[SCAN_KEY];
+	uint64_t *counter = NULL;
 	pid_t last = 0;
-	bool inside = false;
-	char line[256];
 	FILE *f = fopen("/proc/locks", "re");
 
-	if (!f)
-		return n;
-	while (n.own <= bound && !n.cut && fgets(line, sizeof(line), f)) {
+	seen.at_ns = now;
+	seen.cut = false;
+	seen.all = seen.count = 0;
+	while (f && !seen.cut && fgets(line, sizeof(line), f)) {
 		pid_t pid = owner_of(line);
 
 		if (pid > 0 && pid != last)
-			inside = scan_same_jar(guest, pid, uids);
+			counter = scan_key(pid, key) ? counter_of(key, true) : NULL;
 		last = pid;
-		n.own += pid > 0 && inside;
-		n.cut = ++n.all % 32 == 0 && clock_mono_ns() > until;
+		if (pid > 0 && counter)
+			++*counter;
+		seen.cut = ++seen.all % 32 == 0 && clock_mono_ns() > now + LOCKS_LOOK_NS;
 	}
-	fclose(f);
-	return n;
+	if (f)
+		fclose(f);
+	seen.next_ns = now + 10 * (clock_mono_ns() - now) + 50 * NS_PER_MS;
 }
 
-uint64_t locks_too_many(struct locks *l, pid_t guest, struct idmap_range uids, uint64_t memory_bytes, uint64_t now_ns)
+static bool is_suspect(uint64_t own, uint64_t grown_kib, uint64_t bound)
 {
-	uint64_t kib = kernel_kib(), bound = most(memory_bytes);
-	struct count n;
+	return seen.cut && own >= LOCKS_SAMPLE && own * LOCKS_SHARE >= seen.all && grown_kib * 1024 / LOCKS_EACH * own / seen.all > bound;
+}
+
+uint64_t locks_too_many(struct locks *l, pid_t guest, uint64_t memory_bytes, uint64_t now_ns)
+{
+	uint64_t kib = kernel_kib();
+	char key[SCAN_KEY];
+	const uint64_t *own;
 
 	if (!l->base_kib || kib < l->base_kib)
 		l->base_kib = kib;
-	if (kib < l->base_kib + LOCKS_GROWN_KIB || (l->looked_ns && kib < l->looked_kib + LOCKS_AGAIN_KIB && now_ns < l->looked_ns + LOCKS_AGAIN_NS) ||
-	    hook_disabled("locks"))
+	if (kib < l->base_kib + LOCKS_GROWN_KIB || hook_disabled("locks"))
 		return 0;
-	l->looked_kib = kib;
-	l->looked_ns = now_ns;
-	n = count(guest, uids, bound);
-	if (n.own > bound)
-		return n.own;
-	return n.cut && n.own >= LOCKS_SAMPLE && n.own * 10 >= n.all * 9 ? bound + 1 : 0;
+	if (now_ns >= seen.next_ns)
+		read_locks(now_ns);
+	if (l->seen_ns == seen.at_ns || !scan_key(guest, key))
+		return 0;
+	l->seen_ns = seen.at_ns;
+	own = counter_of(key, false);
+	if (!own || !is_suspect(*own, kib - l->base_kib, most(memory_bytes)))
+		l->suspected = 0;
+	else
+		l->suspected += *own >= LOCKS_CLEAR && *own * 2 >= seen.all ? LOCKS_SUSPECT : 1;
+	return own && (*own > most(memory_bytes) || l->suspected >= LOCKS_SUSPECT) ? *own : 0;
 }

@@ -2219,7 +2219,7 @@ static void init_place(struct place *s)
 		s->run.fds[i] = s->streams[i] = -1;
 	s->kind = s->next_kind = POOL_PYTHON;
 	cgroup_init(&s->cg);
-	s->watch = (struct watch){ .cg = &s->cg, .uids = &s->ids.uids, .data = -1, .meter = -1 };
+	s->watch = (struct watch){ .cg = &s->cg, .data = -1, .meter = -1 };
 }
 
 /* Ids for all that may ever be: they are written into the shelves' maps once. */

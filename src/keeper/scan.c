@@ -132,13 +132,16 @@ static bool pid_namespace(pid_t pid, char *out, size_t size)
 	return n > 0;
 }
 
-bool scan_same_jar(pid_t guest, pid_t other, struct idmap_range uids)
+bool scan_key(pid_t pid, char key[static SCAN_KEY])
 {
-	char ours[64], theirs[64];
+	uint64_t uid;
 
-	if (!pid_namespace(guest, ours, sizeof(ours)))
-		return scan_in_range(other, uids);
-	return pid_namespace(other, theirs, sizeof(theirs)) && strcmp(ours, theirs) == 0;
+	memset(key, 0, SCAN_KEY);
+	if (pid_namespace(pid, key, SCAN_KEY))
+		return true;
+	uid = read_key(pid, "status", "\nUid:");
+	snprintf(key, SCAN_KEY, "uid %llu", (unsigned long long)uid);
+	return uid != UINT64_MAX;
 }
 
 void scan_jar(pid_t guest, struct scan *out)

@@ -27,8 +27,12 @@ pid_t scan_group_of(pid_t thread);
 void scan_usage(pid_t pid, uint64_t *cpu_ns, uint64_t *maxrss_bytes);
 /* Both of the process behind a pidfd. */
 bool scan_owner(int pidfd, pid_t *pid, struct idmap_range uids);
-/* Whether `other` is in the same jar as `guest`: by their pid namespaces, which a keeper may not look at where guests are other users; then by the slot's `uids`. */
-bool scan_same_jar(pid_t guest, pid_t other, struct idmap_range uids);
+/*
+ * Something that all processes of a jar have in common and no others: their pid namespace; or, where a keeper may not look at that because guests are other users, their
+ * user, which is one of their slot's. False: the process is gone.
+ */
+#define SCAN_KEY 48
+bool scan_key(pid_t pid, char key[static SCAN_KEY]);
 /* Looks at every process that is in the same pid namespace as `guest`. Polling: what lives between two looks is not seen. */
 void scan_jar(pid_t guest, struct scan *out);
 

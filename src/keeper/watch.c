@@ -159,7 +159,7 @@ static uint32_t look_at_tree(struct watch *w)
 static uint32_t look_at_locks(struct watch *w, uint64_t now)
 {
 	if (!w->ev.file_locks)
-		w->ev.file_locks = locks_too_many(&w->locks, w->guest_pid, *w->uids, w->limits.memory_bytes, now);
+		w->ev.file_locks = locks_too_many(&w->locks, w->guest_pid, w->limits.memory_bytes, now);
 	return w->ev.file_locks ? JAR_ENDED_MEMORY : JAR_ENDED_ITSELF;
 }
 

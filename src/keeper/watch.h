@@ -11,7 +11,6 @@
 struct watch {
 	const struct cgroup *cg;
 	const struct cgroup_host *host;
-	const struct idmap_range *uids; /* of the slot */
 	int data;	  /* the jar's writable file system, -1: not known yet */
 	pid_t guest_pid;
 	bool started;

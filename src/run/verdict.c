@@ -104,8 +104,8 @@ static void explain(struct verdict *v, const struct jar_evidence *ev, const stru
 			snprintf(v->error, sizeof(v->error), "the kernel ended the program for going past its memory limit of %s "
 				 "(out-of-memory kills: %llu)", size, (unsigned long long)ev->cg.oom_kills);
 		else if (ev->file_locks)
-			snprintf(v->error, sizeof(v->error), "the program held more than %llu file locks, which take memory of the kernel",
-				 (unsigned long long)ev->file_locks - 1);
+			snprintf(v->error, sizeof(v->error), "the program held %llu file locks or more, which take memory of the kernel",
+				 (unsigned long long)ev->file_locks);
 		else if (ev->open_sockets)
 			snprintf(v->error, sizeof(v->error), "the program had %llu sockets and connections, which take memory of the kernel", (unsigned long long)ev->open_sockets);
 		else
