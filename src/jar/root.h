@@ -7,6 +7,13 @@
 #include "jar/spec.h"
 
 #define ROOT_HOME "/home/guest"
+/*
+ * The environment that every program begins with; languages and requests add to it. The front sends it, and interpreters that wait have it from their start: where the two
+ * differ, each run sets the environment anew. LeakSanitizer needs ptrace, which the filter denies.
+ */
+#define ROOT_ENV(word) \
+	word("SANDBOX_MODE=1") word("HOME=" ROOT_HOME) word("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin") word("LANG=C.UTF-8") word("TMPDIR=/tmp") \
+	word("LSAN_OPTIONS=detect_leaks=0")
 /* src/guest/node/preload.js, embedded at build time; languages/node.yaml names the path. */
 #define ROOT_NODE_JS "/etc/belljar/node.js"
 extern const char root_node_js[];

@@ -378,9 +378,10 @@ static int exec_python(const struct shelf_msg *msg, struct err *e)
 	char *argv[] = { "/usr/bin/python3", "/workspace/main.py", NULL };
 	static char modules[SHELF_MODULES + 32], seed[40];
 	/* What run_environment() gives to every Python; the last ones are gone before Python sees them, the seed before a guest does. */
-	char *envp[] = { "SANDBOX_MODE=1", "HOME=" ROOT_HOME, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-			 "LANG=C.UTF-8", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", seed, "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
+#define WORD(w) (w),
+	char *envp[] = { ROOT_ENV(WORD) "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1", seed, "LD_BIND_NOW=1", "LD_PRELOAD=" ZYGOTE_LIB, modules,
 			 HOOK_ENV msg->seats ? "BELLJAR_SEATS=1" : msg->uncounted ? "BELLJAR_UNCOUNTED=1" : NULL, NULL };
+#undef WORD
 
 	snprintf(seed, sizeof(seed), "PYTHONHASHSEED=%u", msg->hash_seed);
 	snprintf(modules, sizeof(modules), "BELLJAR_ZYGOTE=%.*s", SHELF_MODULES - 1, msg->modules);

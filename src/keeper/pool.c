@@ -1048,8 +1048,8 @@ static void add_record(char *out, size_t *at, uint32_t type, const char *data, s
 	*at += sizeof(r) + len;
 }
 
-#define NODE_ENV \
-	"SANDBOX_MODE=1\0HOME=" ROOT_HOME "\0PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\0LANG=C.UTF-8\0TMPDIR=/tmp\0LSAN_OPTIONS=detect_leaks=0\0"
+#define NUL_ENDED(w) w "\0"
+#define NODE_ENV     ROOT_ENV(NUL_ENDED)
 
 static unsigned in_use(void);
 

@@ -79,10 +79,9 @@ static void set_env(struct strlist *out, const char *pair, struct arena *a)
 
 static void environment(const struct request *req, bool own, struct arena *a, struct strlist *out)
 {
-	static const char *const base[] = {
-		"SANDBOX_MODE=1", ("HOME=" ROOT_HOME), "PATH=" ALLOW_PATH,
-		"LANG=C.UTF-8", "TMPDIR=/tmp", "LSAN_OPTIONS=detect_leaks=0", /* it needs ptrace, which the filter denies */
-	};
+#define WORD(w) (w),
+	static const char *const base[] = { ROOT_ENV(WORD) };
+#undef WORD
 
 	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++)
 		set_env(out, base[i], a);
