@@ -271,7 +271,7 @@ def test_owner_and_mode_of_stdio_stay(json_, box):
 def test_offset_of_a_shared_stdin_file_is_not_moved(box):
     (box / "in").write_text("line 1\nline 2\n")
     with open(box / "in") as f:
-        run("run", "--", "cat", stdin=f)
+        run("run", "--stdin", "/dev/null", "--", "cat", stdin=f)
         assert os.lseek(f.fileno(), 0, os.SEEK_CUR) == 0
 
 
