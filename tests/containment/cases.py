@@ -125,7 +125,7 @@ CASES = {
     "RE-02": Case("thread bomb", ("cgroup_pids,rlimits",)),
     "RE-03": Case("CPU time of the dead is charged", why=RECORD, mode=ROOT_MODE),
     "RE-04": Case("memory", ("cgroup_memory",), mode=ROOT_MODE),
-    "RE-05": Case("memory by other names", ("cgroup_memory",), mode=ROOT_MODE),
+    "RE-05": Case("memory by other names", ("cgroup_memory,uncounted",), mode=ROOT_MODE),
     "RE-06": Case("kernel objects", why="a table: each bound has a case of its own (RE-04, RE-20, RE-29 to RE-34)"),
     "RE-07": Case("huge argument lists", why="the bill goes to the same memory limit as RE-04", mode=ROOT_MODE),
     "RE-08": Case("locked and huge pages", why="layered: the host's own default limit is as low"),

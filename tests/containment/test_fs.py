@@ -131,7 +131,7 @@ def test_fs_10_device_nodes(jar, control, box, outdir, uid):
     assert not odd
 
 
-DEV_ALLOWED = {"null", "zero", "full", "random", "urandom", "tty", "fd", "stdin", "stdout", "stderr", "shm", "pts", "ptmx"}
+DEV_ALLOWED = {"null", "zero", "full", "random", "urandom", "tty", "fd", "stdin", "stdout", "stderr", "shm", "pts", "ptmx", "mqueue"}
 
 
 def test_fs_11_devices(jar, control):

@@ -90,7 +90,7 @@ def test_sv_03_requests(jar, box, what):
 
 
 BAD_FLAGS = [["-t", "-1s"], ["-m", "99999999999999999999"], ["--pids", "0"], ["--cpus", "nan"], ["--disk", "-5"], ["--nofile", "abc"], ["--uid", "-1"],
-             ["--uid", "4294967295"], ["--uid", "99999999999"], ["--env", "NOEQUALS"], ["--env", "=x"], ["--output", "1e400"], ["--net", "all"], ["--lang", "../x"],
+             ["--uid", "4294967295"], ["--uid", "99999999999"], ["--env", "NO EQUALS"], ["--env", "=x"], ["--output", "1e400"], ["--net", "all"], ["--lang", "../x"],
              ["--no-such-option"], ["--cpus", "0"], ["-t", ""], ["--hostname", "a/b"], ["--hostname", "x" * 300], ["--get", "x"]]
 
 
