@@ -53,6 +53,16 @@ def safe_text(text):
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def scratch(inherit=False):
+    """A file without a name. Where no memory cgroup counts them there are none that lie in memory."""
+    try:
+        return os.memfd_create("belljar", 0 if inherit else os.MFD_CLOEXEC)
+    except OSError:
+        fd = os.open("/tmp", os.O_TMPFILE | os.O_EXCL | os.O_RDWR, 0o600)
+        os.set_inheritable(fd, inherit)
+        return fd
+
+
 def write_all(fd, data):
     view = memoryview(data)
     while view:
@@ -121,7 +131,7 @@ class Tools:
 
     def run(self, argv, stdin=None):
         """Its exit status (None: it took too long or was killed) and what it printed."""
-        out = os.memfd_create("out")
+        out = scratch()
         try:
             pid = spawn(argv, self.env, self.null if stdin is None else stdin, out)
             watch = os.pidfd_open(pid)
@@ -473,7 +483,7 @@ class Patch:
             self.notes.append("binary")
         self.paths = list(dict.fromkeys(n for e in self.entries for n in e.names))
         self.digests = {e.names[-1]: e.lines.hexdigest() for e in self.entries if e.names and not e.binary}
-        self.fd = os.memfd_create("patch", 0)
+        self.fd = scratch(inherit=True)
         write_all(self.fd, data)
 
     def file(self):
